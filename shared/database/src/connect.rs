@@ -1,0 +1,123 @@
+use std::str::FromStr;
+use std::time::Duration;
+
+use sea_orm::sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sea_orm::sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous,
+};
+use sea_orm::sqlx::{self, ConnectOptions, Connection, Executor};
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DbErr, SqlxPostgresConnector, SqlxSqliteConnector,
+};
+
+/// Server-side limits. The server knows how a statement that was cut short ended; a time-out on
+/// our side never does. Keep every time-out in the program longer than these.
+const STATEMENT_TIMEOUT: &str = "5s";
+const LOCK_TIMEOUT: &str = "2s";
+const IDLE_IN_TRANSACTION_TIMEOUT: &str = "10s";
+
+/// How long to wait for a free connection. Above the server's limits would hide them; below a
+/// second, a restart of the server would fail requests that need not fail.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A peer that vanished without closing costs this much for each dead connection.
+const PING_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// SQLite: how long to wait for another process's transaction.
+const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What differs from pool to pool.
+#[derive(Debug, Clone)]
+pub struct PoolSettings {
+    /// The name that the server shows for these connections.
+    pub application_name: String,
+    /// PostgreSQL: connections at most. SQLite always gets one: it has one writer at a time, and
+    /// waiting in our queue is fair, waiting in SQLite's busy handler is not.
+    pub max_connections: u32,
+}
+
+/// The database URL can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidDatabaseUrl {
+    /// Neither `sqlite://` nor `postgres://`.
+    #[error("database URL: expected sqlite://… or postgres://…")]
+    Scheme,
+    /// The rest of the URL.
+    #[error("database URL: {0}")]
+    Parse(#[source] sqlx::Error),
+}
+
+/// Makes a pool. Connects to nothing yet, so that an absent server is no error here.
+///
+/// # Errors
+/// The URL can't be used.
+pub fn connect(url: &str, settings: &PoolSettings) -> Result<DatabaseConnection, InvalidDatabaseUrl> {
+    match url.split_once(':').map(|(scheme, _)| scheme) {
+        Some("sqlite") => sqlite(url),
+        Some("postgres" | "postgresql") => postgres(url, settings),
+        _ => Err(InvalidDatabaseUrl::Scheme),
+    }
+}
+
+fn sqlite(url: &str) -> Result<DatabaseConnection, InvalidDatabaseUrl> {
+    let options = SqliteConnectOptions::from_str(url)
+        .map_err(InvalidDatabaseUrl::Parse)?
+        .create_if_missing(true)
+        .foreign_keys(true)
+        .busy_timeout(SQLITE_BUSY_TIMEOUT)
+        .journal_mode(SqliteJournalMode::Wal)
+        // NORMAL would lose the last commits in a power failure: a 201 promises more.
+        .synchronous(SqliteSynchronous::Full)
+        .disable_statement_logging();
+    let pool = SqlitePoolOptions::new()
+        .max_connections(1)
+        // Long: in a single-connection pool the queue is the concurrency control.
+        .acquire_timeout(SQLITE_BUSY_TIMEOUT * 2)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .after_release(|connection, _| Box::pin(async move {
+            // See the same line in `postgres`. SQLite says an error when no transaction is open.
+            let _ = connection.execute("ROLLBACK").await;
+            Ok(true)
+        }))
+        .connect_lazy_with(options);
+    Ok(SqlxSqliteConnector::from_sqlx_sqlite_pool(pool))
+}
+
+fn postgres(url: &str, settings: &PoolSettings) -> Result<DatabaseConnection, InvalidDatabaseUrl> {
+    let options = PgConnectOptions::from_str(url)
+        .map_err(InvalidDatabaseUrl::Parse)?
+        .application_name(&settings.application_name)
+        .options([
+            ("statement_timeout", STATEMENT_TIMEOUT),
+            ("lock_timeout", LOCK_TIMEOUT),
+            ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT),
+        ])
+        .disable_statement_logging();
+    let pool = PgPoolOptions::new()
+        .max_connections(settings.max_connections)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .test_before_acquire(false)
+        .before_acquire(|connection, _| Box::pin(async move {
+            // In place of sqlx's own ping, which waits for ever on a black hole.
+            match tokio::time::timeout(PING_TIMEOUT, connection.ping()).await {
+                Ok(answer) => answer.map(|()| true),
+                Err(_) => Ok(false),
+            }
+        }))
+        .after_release(|connection, _| Box::pin(async move {
+            // A `begin()` that was dropped in flight leaves its transaction open: without this
+            // line the next user's write would succeed and then vanish.
+            connection.execute("ROLLBACK").await.map(|_| true)
+        }))
+        .connect_lazy_with(options);
+    Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
+}
+
+/// Asks the database for a sign of life.
+///
+/// # Errors
+/// It gave none.
+pub async fn ping(db: &DatabaseConnection) -> Result<(), DbErr> {
+    db.execute_unprepared("SELECT 1").await.map(|_| ())
+}

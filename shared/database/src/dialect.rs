@@ -1,0 +1,170 @@
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement, Value};
+
+/// The database's language. All SQL here is written once, with `$1`-style parameters that
+/// both understand; this type supplies the words in which they differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQLite 3.35 or later.
+    Sqlite,
+    /// PostgreSQL 13 or later.
+    Postgres,
+}
+
+/// SQLite's clock in the form in which SeaORM writes a `DateTime<Utc>`: as text it sorts like the time it means.
+const SQLITE_TIME: &str = "'%Y-%m-%dT%H:%M:%f+00:00', 'now'";
+
+impl Dialect {
+    /// The dialect that a connection or transaction speaks.
+    pub fn of<C: ConnectionTrait>(connection: &C) -> Self {
+        match connection.get_database_backend() {
+            DbBackend::Sqlite => Self::Sqlite,
+            _ => Self::Postgres,
+        }
+    }
+
+    /// An expression for the time by the **database's** clock. Leases compare times written by
+    /// several machines: only one clock may have a say (fault 26).
+    #[must_use]
+    pub fn now(self) -> String {
+        match self {
+            Self::Sqlite => format!("strftime({SQLITE_TIME})"),
+            Self::Postgres => "now()".to_owned(),
+        }
+    }
+
+    /// An expression for "now plus as many milliseconds as `parameter` holds".
+    #[must_use]
+    pub fn now_plus_millis(self, parameter: &str) -> String {
+        match self {
+            Self::Sqlite => {
+                format!("strftime({SQLITE_TIME}, ({parameter} / 1000.0) || ' seconds')")
+            }
+            Self::Postgres => {
+                format!("now() + CAST({parameter} AS double precision) * interval '1 millisecond'")
+            }
+        }
+    }
+
+    /// The end of a sub-select that locks its rows and passes over rows that others hold.
+    /// SQLite has one writer at a time and needs none.
+    #[must_use]
+    pub fn skip_locked(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => "FOR UPDATE SKIP LOCKED",
+        }
+    }
+
+    /// A statement with its values.
+    pub fn statement<I>(self, sql: impl Into<String>, values: I) -> Statement
+    where
+        I: IntoIterator<Item = Value>,
+    {
+        let backend = match self {
+            Self::Sqlite => DbBackend::Sqlite,
+            Self::Postgres => DbBackend::Postgres,
+        };
+        Statement::from_sql_and_values(backend, sql.into(), values)
+    }
+
+    /// The placeholders `($first, …)` for `count` values.
+    #[must_use]
+    pub fn placeholders(first: usize, count: usize) -> String {
+        let list: Vec<_> = (first..first + count).map(|n| format!("${n}")).collect();
+        format!("({})", list.join(", "))
+    }
+
+    fn column_type(self, word: &str) -> Option<&'static str> {
+        let (sqlite, postgres) = match word {
+            "IDENTITY" => (
+                "integer PRIMARY KEY AUTOINCREMENT",
+                "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+            ),
+            "TIMESTAMP" => ("text", "timestamptz"),
+            // `json`, not `jsonb`: it keeps the text byte for byte, and the inbox hashes bytes.
+            "JSON" => ("text", "json"),
+            "BYTES" => ("blob", "bytea"),
+            _ => return None,
+        };
+        Some(match self {
+            Self::Sqlite => sqlite,
+            Self::Postgres => postgres,
+        })
+    }
+}
+
+/// Creates a table from one definition for both databases.
+///
+/// `columns` is what stands between the parentheses, one column or constraint a line. The types
+/// `IDENTITY`, `TIMESTAMP`, `JSON` and `BYTES` become those of the database; what follows `--`
+/// becomes the column's comment (SQLite keeps it in the table's own text).
+///
+/// # Errors
+/// Whatever the database answers.
+pub async fn create_table<C: ConnectionTrait>(
+    connection: &C,
+    table: &str,
+    columns: &str,
+) -> Result<(), DbErr> {
+    let dialect = Dialect::of(connection);
+    connection
+        .execute_unprepared(&table_ddl(dialect, table, columns))
+        .await?;
+    if dialect == Dialect::Postgres {
+        for (column, comment) in comments(columns) {
+            let comment = comment.replace('\'', "''");
+            let sql = format!("COMMENT ON COLUMN {table}.{column} IS '{comment}'");
+            connection.execute_unprepared(&sql).await?;
+        }
+    }
+    Ok(())
+}
+
+fn table_ddl(dialect: Dialect, table: &str, columns: &str) -> String {
+    let translated: Vec<_> = columns
+        .lines()
+        .map(|line| {
+            let (code, comment) = line.split_once("--").unwrap_or((line, ""));
+            let words: Vec<_> = code
+                .split(' ')
+                .map(|word| {
+                    let bare = word.trim_end_matches(',');
+                    dialect
+                        .column_type(bare)
+                        .map_or_else(|| word.to_owned(), |name| word.replace(bare, name))
+                })
+                .collect();
+            match comment {
+                "" => words.join(" "),
+                comment => format!("{}--{comment}", words.join(" ")),
+            }
+        })
+        .collect();
+    format!("CREATE TABLE {table} ({}\n)", translated.join("\n"))
+}
+
+fn comments(columns: &str) -> impl Iterator<Item = (&str, &str)> {
+    columns.lines().filter_map(|line| {
+        let (code, comment) = line.split_once("--")?;
+        Some((code.split_whitespace().next()?, comment.trim()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_definition_gives_the_table_of_either_database() {
+        let columns = "
+  id IDENTITY, -- order of writing
+  at TIMESTAMP NOT NULL
+";
+        assert_eq!(
+            table_ddl(Dialect::Sqlite, "t", columns),
+            "CREATE TABLE t (\n  id integer PRIMARY KEY AUTOINCREMENT, -- order of writing\n  at text NOT NULL\n)"
+        );
+        assert!(table_ddl(Dialect::Postgres, "t", columns).contains("at timestamptz NOT NULL"));
+        assert_eq!(comments(columns).collect::<Vec<_>>(), [("id", "order of writing")]);
+    }
+}

@@ -1,0 +1,28 @@
+//! The transactional inbox for SeaORM.
+//!
+//! Brokers deliver at least once: after a crash, a lost acknowledgement or a second publish, the
+//! same message comes again. The inbox makes the *effect* happen once. It writes the message's id
+//! into a table, in the **same transaction** as the effect; the second delivery finds the id and
+//! changes nothing.
+//!
+//! ```text
+//! receive ─▶ BEGIN ─▶ inbox row ─▶ effect ─▶ reply into the outbox ─▶ COMMIT ─▶ ack
+//!                        └─ there already: ack, nothing else
+//! ```
+//!
+//! Read `transaction.rs` for the trick and `consumer.rs` for what happens around it. Implement
+//! [`Handler`] and give it to a [`Consumer`].
+//!
+//! Source of the idea: Gregor Hohpe's *Idempotent Receiver* and Chris Richardson's *Idempotent Consumer*.
+
+mod consumer;
+mod dead_letters;
+mod handler;
+mod parking;
+pub mod schema;
+mod transaction;
+
+pub use consumer::{Consumer, ConsumerHealth, ConsumerOptions};
+pub use handler::{Handler, Unreadable, Verdict};
+pub use parking::Reason;
+pub use transaction::{InboxTransaction, Receipt, begin};

@@ -1,0 +1,114 @@
+use std::fmt;
+
+use database::Dialect;
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr};
+use serde_json::{Value, json};
+use transport::{Delivery, Message};
+
+use crate::Unreadable;
+use crate::transaction::sha256_hex;
+
+/// Why a message was parked, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// It has no message id, or one that is no UUID.
+    MalformedMessageId,
+    /// Its id was used before, for another body.
+    DuplicateIdOtherBody,
+    /// Nobody here knows its type.
+    UnknownType,
+    /// Its major schema version is not ours.
+    UnsupportedVersion,
+    /// Its body is not what its type says.
+    MalformedBody,
+    /// The handler gave up on it.
+    HandlerFailed,
+    /// The broker gave up on it after too many deliveries.
+    DeliveryLimit,
+    /// It waited longer than it was allowed to.
+    Expired,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MalformedMessageId => "malformed_message_id",
+            Self::DuplicateIdOtherBody => "duplicate_id_other_body",
+            Self::UnknownType => "unknown_type",
+            Self::UnsupportedVersion => "unsupported_version",
+            Self::MalformedBody => "malformed_body",
+            Self::HandlerFailed => "handler_failed",
+            Self::DeliveryLimit => "delivery_limit",
+            Self::Expired => "expired",
+        })
+    }
+}
+
+/// Writes a delivery down, intact, with the reason. The caller acknowledges it afterwards.
+///
+/// A crash between the two brings it again, marked as redelivered: it is then recognised and not
+/// parked twice. An equal message that somebody *sent* twice is parked twice.
+pub(crate) async fn park(
+    db: &DatabaseConnection,
+    consumer: &str,
+    delivery: &Delivery,
+    why: &Unreadable,
+) -> Result<(), DbErr> {
+    let dialect = Dialect::of(db);
+    let message = &delivery.message;
+    let properties = properties(message);
+    let fingerprint = sha256_hex(&[properties.to_string().as_bytes(), &message.body]);
+    if delivery.redelivered && is_parked(db, consumer, &fingerprint).await? {
+        return Ok(());
+    }
+    let sql = format!(
+        "INSERT INTO parked_messages (parked_id, consumer, message_id, type, reason, detail,
+           properties, body, fingerprint, parked_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, {})",
+        dialect.now()
+    );
+    let values = [
+        uuid::Uuid::now_v7().to_string().into(),
+        consumer.into(),
+        storable(message.properties.message_id.as_deref()).into(),
+        storable(message.properties.kind.as_deref()).into(),
+        why.reason.to_string().into(),
+        storable(Some(&why.detail)).into(),
+        properties.into(),
+        message.body.clone().into(),
+        fingerprint.into(),
+    ];
+    db.execute_raw(dialect.statement(sql, values)).await?;
+    tracing::warn!(
+        consumer,
+        message_id = message.properties.message_id,
+        kind = message.properties.kind,
+        "parked ({}): {}",
+        why.reason,
+        why.detail
+    );
+    Ok(())
+}
+
+async fn is_parked(
+    db: &DatabaseConnection,
+    consumer: &str,
+    fingerprint: &str,
+) -> Result<bool, DbErr> {
+    let sql = "SELECT 1 AS found FROM parked_messages WHERE consumer = $1 AND fingerprint = $2";
+    let statement = Dialect::of(db).statement(sql, [consumer.into(), fingerprint.into()]);
+    Ok(db.query_one_raw(statement).await?.is_some())
+}
+
+fn properties(message: &Message) -> Value {
+    json!({
+        "routingKey": message.routing_key,
+        "properties": message.properties,
+        "headers": message.headers,
+    })
+}
+
+/// PostgreSQL's text can't hold NUL, and a stranger's message can.
+fn storable(text: Option<&str>) -> Option<String> {
+    text.map(|text| text.replace('\0', "\u{fffd}"))
+}
