@@ -1,1 +1,9 @@
-//! (in progress)
+//! The tables of both databases. Every database has an outbox and an inbox; the rest is its own.
+
+mod inventory;
+mod m20261130_100000_create_outbox;
+mod m20261130_100100_create_inbox;
+mod orders;
+mod run;
+
+pub use run::{Database, MigrateSettings, down, run, up};

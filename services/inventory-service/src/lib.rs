@@ -1,1 +1,62 @@
-//! (in progress)
+//! The inventory service: reserves stock for orders and replies through its own outbox.
+//!
+//! Read `reserve.rs` for the effect, and the crate `inbox` for the transaction around it.
+
+mod api;
+mod decision;
+mod entity;
+mod order_events;
+mod release;
+mod reserve;
+mod settings;
+mod stock;
+
+use anyhow::Context;
+use contracts::ORDER_EVENTS_QUEUE;
+use database::PoolSettings;
+use inbox::{Consumer, ConsumerOptions};
+use service_kit::admin::AdminToken;
+use service_kit::health::Health;
+use service_kit::{program, server, telemetry};
+use transport::TransportOptions;
+
+pub use settings::Settings;
+
+/// Its name in the inbox, in logs and at the broker.
+const NAME: &str = "inventory-service";
+
+/// Runs the service until it is told to stop.
+///
+/// # Errors
+/// A setting is invalid or the port is taken. Absent servers are no error: it waits for them.
+pub async fn run(settings: Settings) -> anyhow::Result<()> {
+    telemetry::start(&settings.log)?;
+    let shutdown = program::shutdown_token(&settings.life);
+    // Two pools: requests that wait for connections must not keep orders from being received.
+    let pool = PoolSettings {
+        application_name: NAME.to_owned(),
+        max_connections: settings.database.database_connections,
+    };
+    let connect = || database::connect(&settings.database.database_url, &pool).context("DATABASE_URL");
+    let (db, consumer_db) = (connect()?, connect()?);
+    let options = TransportOptions { client_name: NAME.to_owned(), ..TransportOptions::default() };
+    let transport = transport::connect(&settings.broker.broker_url, contracts::topology(), options)
+        .context("BROKER_URL")?;
+    let listener = server::bind(settings.http_addr).await?;
+
+    let relays = outbox::hint_sender(&consumer_db, shutdown.clone());
+    let handler = order_events::OrderEvents { relays };
+    let options = ConsumerOptions::new(NAME, ORDER_EVENTS_QUEUE);
+    let consumer = Consumer::new(consumer_db, transport, handler, options);
+    let health = Health::default()
+        .requires_table(&db, "stock_items")
+        .shows_link("broker", consumer.health().broker);
+    let admin = AdminToken::new(settings.admin_token);
+    let router = api::router(api::Api { db, admin }).merge(health.router());
+
+    let consuming = tokio::spawn(consumer.run(shutdown.clone()));
+    tracing::info!("inventory-service listens on http://{}", settings.http_addr);
+    server::serve(listener, router, shutdown).await?;
+    consuming.await?;
+    Ok(())
+}

@@ -1,1 +1,60 @@
-//! (in progress)
+//! The order service: takes orders, tells others about them, and learns what became of them.
+//!
+//! Read `place_order.rs` first: it is what this project is about.
+
+mod api;
+mod cancel_order;
+mod entity;
+mod idempotency;
+mod new_order;
+mod order_view;
+mod place_order;
+mod settings;
+mod stock_results;
+
+use anyhow::Context;
+use contracts::STOCK_EVENTS_QUEUE;
+use database::PoolSettings;
+use inbox::{Consumer, ConsumerOptions};
+use service_kit::health::Health;
+use service_kit::{program, server, telemetry};
+use transport::TransportOptions;
+
+pub use settings::Settings;
+
+/// Its name in the inbox, in logs and at the broker.
+const NAME: &str = "order-service";
+
+/// Runs the service until it is told to stop.
+///
+/// # Errors
+/// A setting is invalid or the port is taken. Absent servers are no error: it waits for them.
+pub async fn run(settings: Settings) -> anyhow::Result<()> {
+    telemetry::start(&settings.log)?;
+    let shutdown = program::shutdown_token(&settings.life);
+    // Two pools: requests that wait for connections must not keep results from being received.
+    let pool = PoolSettings {
+        application_name: NAME.to_owned(),
+        max_connections: settings.database.database_connections,
+    };
+    let connect = || database::connect(&settings.database.database_url, &pool).context("DATABASE_URL");
+    let (db, consumer_db) = (connect()?, connect()?);
+    let options = TransportOptions { client_name: NAME.to_owned(), ..TransportOptions::default() };
+    let transport = transport::connect(&settings.broker.broker_url, contracts::topology(), options)
+        .context("BROKER_URL")?;
+    let listener = server::bind(settings.http_addr).await?;
+
+    let options = ConsumerOptions::new(NAME, STOCK_EVENTS_QUEUE);
+    let consumer = Consumer::new(consumer_db, transport, stock_results::StockResults, options);
+    let health = Health::default()
+        .requires_table(&db, "orders")
+        .shows_link("broker", consumer.health().broker);
+    let relays = outbox::hint_sender(&db, shutdown.clone());
+    let router = api::router(api::Api { db, relays }).merge(health.router());
+
+    let consuming = tokio::spawn(consumer.run(shutdown.clone()));
+    tracing::info!("order-service listens on http://{}", settings.http_addr);
+    server::serve(listener, router, shutdown).await?;
+    consuming.await?;
+    Ok(())
+}

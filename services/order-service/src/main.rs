@@ -1,2 +1,19 @@
-//! x
-fn main() {}
+//! The order service.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use service_kit::program;
+
+/// Takes orders over HTTP and tells others about them through its outbox
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Program {
+    #[command(flatten)]
+    settings: order_service::Settings,
+}
+
+fn main() -> ExitCode {
+    let program: Program = program::settings();
+    program::run(order_service::run(program.settings))
+}

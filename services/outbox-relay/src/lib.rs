@@ -1,1 +1,47 @@
-//! (in progress)
+//! The relay as a program: one outbox, one broker, a health page. The loop itself is
+//! [`outbox::relay`].
+
+mod settings;
+
+use anyhow::Context;
+use database::PoolSettings;
+use outbox::Relay;
+use service_kit::health::Health;
+use service_kit::{program, server, telemetry};
+use transport::TransportOptions;
+
+pub use settings::{RelaySettings, Settings};
+
+/// Runs the relay until it is told to stop.
+///
+/// # Errors
+/// A setting is invalid or the port is taken. Absent servers are no error: it waits for them.
+pub async fn run(settings: Settings) -> anyhow::Result<()> {
+    telemetry::start(&settings.log)?;
+    let shutdown = program::shutdown_token(&settings.life);
+    let name = format!("outbox-relay-{}-{}", settings.relay.relay_app_id, std::process::id());
+    let pool = PoolSettings {
+        application_name: name.clone(),
+        max_connections: settings.database.database_connections,
+    };
+    let db = database::connect(&settings.database.database_url, &pool).context("DATABASE_URL")?;
+    let options = TransportOptions {
+        client_name: name.clone(),
+        confirm_timeout: settings.relay.confirm_timeout(),
+        ..TransportOptions::default()
+    };
+    let transport = transport::connect(&settings.broker.broker_url, contracts::topology(), options)
+        .context("BROKER_URL")?;
+    let relay =
+        Relay::new(db.clone(), transport, settings.relay.options(name)).context("relay settings")?;
+    let listener = server::bind(settings.http_addr).await?;
+
+    let health = Health::default()
+        .requires_table(&db, "outbox_messages")
+        .requires_link("broker", relay.health().broker);
+    let relaying = tokio::spawn(relay.run(shutdown.clone()));
+    tracing::info!("outbox-relay listens on http://{}", settings.http_addr);
+    server::serve(listener, health.router(), shutdown).await?;
+    relaying.await?;
+    Ok(())
+}

@@ -1,2 +1,19 @@
-//! x
-fn main() {}
+//! The outbox relay.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use service_kit::program;
+
+/// Moves the outbox of one database to the broker
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Program {
+    #[command(flatten)]
+    settings: outbox_relay::Settings,
+}
+
+fn main() -> ExitCode {
+    let program: Program = program::settings();
+    program::run(outbox_relay::run(program.settings))
+}

@@ -55,6 +55,16 @@ impl Dialect {
         }
     }
 
+    /// A parameter that holds JSON as text and goes into a `JSON` column as it stands. Bound as a JSON
+    /// value it would pass through `jsonb`, which reorders it and refuses NUL.
+    #[must_use]
+    pub fn json(self, parameter: &str) -> String {
+        match self {
+            Self::Sqlite => parameter.to_owned(),
+            Self::Postgres => format!("CAST({parameter} AS json)"),
+        }
+    }
+
     /// A statement with its values.
     pub fn statement<I>(self, sql: impl Into<String>, values: I) -> Statement
     where

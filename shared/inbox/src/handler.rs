@@ -1,5 +1,7 @@
 use async_trait::async_trait;
 use sea_orm::{DatabaseTransaction, DbErr};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use transport::Message;
 
 use crate::Reason;
@@ -48,4 +50,87 @@ pub struct Unreadable {
     pub reason: Reason,
     /// One sentence, for people.
     pub detail: String,
+}
+
+impl Unreadable {
+    /// A message whose type nobody here knows.
+    #[must_use]
+    pub fn unknown_type(kind: Option<&str>) -> Self {
+        Self {
+            reason: Reason::UnknownType,
+            detail: match kind {
+                Some(kind) => format!("no handler for type {kind:?}"),
+                None => "the message has no type".to_owned(),
+            },
+        }
+    }
+}
+
+/// Reads a JSON body of schema version `supported`. For use in [`Handler::decode`].
+///
+/// # Errors
+/// Another version, or a body that is not `T`.
+pub fn json_body<T: DeserializeOwned>(message: &Message, supported: i64) -> Result<T, Unreadable> {
+    let version = schema_version(message);
+    if version.as_deref() != Some(supported.to_string().as_str()) {
+        return Err(Unreadable {
+            reason: Reason::UnsupportedVersion,
+            detail: format!(
+                "schema-version {}, supported is {supported}",
+                version.as_deref().unwrap_or("unreadable")
+            ),
+        });
+    }
+    serde_json::from_slice(&message.body).map_err(|error| Unreadable {
+        reason: Reason::MalformedBody,
+        detail: error.to_string(),
+    })
+}
+
+/// The header as text: absent means 1, and a number may come as a number or as text.
+fn schema_version(message: &Message) -> Option<String> {
+    match message.headers.get("schema-version") {
+        None => Some("1".to_owned()),
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(Value::Number(number)) => Some(number.to_string()),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_schema_version_is_1_when_absent_and_may_be_a_number_or_text() {
+        for (header, readable) in [
+            (None, true),
+            (Some(json!(1)), true),
+            (Some(json!("1")), true),
+            (Some(json!(2)), false),
+            (Some(json!("1.0")), false),
+            (Some(json!(1.0)), false),
+            (Some(json!(" 1")), false),
+            (Some(json!(null)), false),
+            (Some(json!(true)), false),
+            (Some(json!({"bytes": "31"})), false),
+        ] {
+            let mut message = Message { body: b"7".to_vec(), ..Message::default() };
+            if let Some(header) = &header {
+                message.headers.insert("schema-version".to_owned(), header.clone());
+            }
+            assert_eq!(json_body::<i64>(&message, 1).is_ok(), readable, "{header:?}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_not_the_types_json_is_malformed() {
+        for body in [&b"\xff"[..], b"", b"{", b"\"x\"", b"7 7", b"1e400"] {
+            let message = Message { body: body.to_vec(), ..Message::default() };
+            let unreadable = json_body::<i64>(&message, 1).expect_err("unreadable");
+            assert_eq!(unreadable.reason, Reason::MalformedBody, "{body:?}");
+        }
+    }
 }

@@ -23,6 +23,6 @@ pub mod schema;
 mod transaction;
 
 pub use consumer::{Consumer, ConsumerHealth, ConsumerOptions};
-pub use handler::{Handler, Unreadable, Verdict};
+pub use handler::{Handler, Unreadable, Verdict, json_body};
 pub use parking::Reason;
 pub use transaction::{InboxTransaction, Receipt, begin};

@@ -56,16 +56,17 @@ pub(crate) async fn park(
 ) -> Result<(), DbErr> {
     let dialect = Dialect::of(db);
     let message = &delivery.message;
-    let properties = properties(message);
-    let fingerprint = sha256_hex(&[properties.to_string().as_bytes(), &message.body]);
+    let properties = properties(message).to_string();
+    let fingerprint = sha256_hex(&[properties.as_bytes(), &message.body]);
     if delivery.redelivered && is_parked(db, consumer, &fingerprint).await? {
         return Ok(());
     }
     let sql = format!(
         "INSERT INTO parked_messages (parked_id, consumer, message_id, type, reason, detail,
            properties, body, fingerprint, parked_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, {})",
-        dialect.now()
+         VALUES ($1, $2, $3, $4, $5, $6, {properties}, $8, $9, {now})",
+        properties = dialect.json("$7"),
+        now = dialect.now(),
     );
     let values = [
         uuid::Uuid::now_v7().to_string().into(),

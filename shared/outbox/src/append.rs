@@ -19,8 +19,10 @@ pub async fn append(tx: &DatabaseTransaction, message: NewMessage) -> Result<Mes
         "INSERT INTO outbox_messages
            (message_id, aggregate_type, aggregate_id, aggregate_version,
             type, schema_version, payload, headers, occurred_on)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, {})",
-        dialect.now()
+         VALUES ($1, $2, $3, $4, $5, $6, {payload}, {headers}, {now})",
+        payload = dialect.json("$7"),
+        headers = dialect.json("$8"),
+        now = dialect.now(),
     );
     let message_id = message.message_id;
     let values = [
@@ -30,8 +32,8 @@ pub async fn append(tx: &DatabaseTransaction, message: NewMessage) -> Result<Mes
         message.aggregate_version.into(),
         message.kind.into(),
         message.schema_version.into(),
-        message.payload.into(),
-        Value::Object(message.headers).into(),
+        message.payload.to_string().into(),
+        Value::Object(message.headers).to_string().into(),
     ];
     tx.execute_raw(dialect.statement(sql, values)).await?;
     Ok(message_id)

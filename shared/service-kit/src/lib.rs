@@ -1,1 +1,13 @@
-//! (in progress)
+//! What every service of the shop needs around its job, and nothing of the job itself.
+
+pub mod admin;
+pub mod health;
+pub mod json;
+pub mod list;
+pub mod problem;
+pub mod program;
+pub mod server;
+pub mod settings;
+pub mod telemetry;
+
+pub use problem::Problem;

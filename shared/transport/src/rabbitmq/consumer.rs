@@ -65,10 +65,7 @@ impl Consumer for RabbitConsumer {
         }
         match self.stream.next().await {
             Some(Ok(delivery)) => Ok(self.read(delivery)),
-            Some(Err(error)) => {
-                let error = errors::lost(&error);
-                Err(self.end(error.one_line()))
-            }
+            Some(Err(error)) => Err(self.end(errors::reason(&error))),
             None if self.session.connected() => {
                 Err(self.end("the queue was deleted or has moved".to_owned()))
             }
@@ -83,6 +80,12 @@ impl RabbitConsumer {
         let redelivered = delivery.redelivered || delivered_before(&message.headers);
         let settle = RabbitSettle { acker: delivery.acker, limit: self.settle_limit };
         Delivery::new(message, redelivered, Box::new(settle))
+    }
+}
+
+impl Drop for RabbitConsumer {
+    fn drop(&mut self) {
+        self.session.close(self.stream.clone());
     }
 }
 

@@ -30,11 +30,14 @@ pub(super) fn opening(url: &str, error: lapin::Error) -> TransportError {
 
 /// A failure of a session that worked.
 pub(super) fn lost(error: &lapin::Error) -> TransportError {
-    TransportError::SessionLost {
-        reason: match error.kind() {
-            ErrorKind::ProtocolError(refusal) => words(refusal),
-            _ => one_line(&error.to_string()),
-        },
+    TransportError::SessionLost { reason: reason(error) }
+}
+
+/// The same as text.
+pub(super) fn reason(error: &lapin::Error) -> String {
+    match error.kind() {
+        ErrorKind::ProtocolError(refusal) => words(refusal),
+        _ => one_line(&error.to_string()),
     }
 }
 

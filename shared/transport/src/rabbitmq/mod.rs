@@ -5,6 +5,7 @@
 //! | `session` | one connection: opened, watched and closed within time limits |
 //! | `declare` | exchanges, queues, bindings |
 //! | `publisher` | sends a batch and waits for all its confirms |
+//! | `channels` | one channel for each batch that is under way |
 //! | `accounting` | which message of the batch got which answer |
 //! | `consumer` | deliveries and their settlement |
 //! | `depths` | how full the queues are |
@@ -16,6 +17,7 @@
 //! would be stuck with the rest. Consumers must go on, or the queues would never drain.
 
 mod accounting;
+mod channels;
 mod consumer;
 mod declare;
 mod depths;

@@ -3,18 +3,19 @@
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::OnceLock;
 use std::task::Poll;
 
 use async_trait::async_trait;
 use futures_util::future::{MaybeDone, maybe_done};
 use lapin::message::BasicReturnMessage;
-use lapin::options::{BasicPublishOptions, ConfirmSelectOptions};
+use lapin::options::BasicPublishOptions;
 use lapin::types::ShortString;
 use lapin::{BasicProperties, Channel, Confirmation};
 use tokio::time::timeout_at;
 
 use super::accounting::{self, Answer, Key, Returned};
+use super::channels::Channels;
 use super::session::{Deadline, Session};
 use super::wire::{Limits, Outgoing, outgoing};
 use super::{Broker, declare, errors};
@@ -34,11 +35,9 @@ pub(super) struct RabbitPublisher {
     exchange: ShortString,
     options: TransportOptions,
     limits: Limits,
-    /// Channels in confirm mode with nothing in flight. One that a batch did not finish on never
-    /// comes back here: what is still under way on it would be charged to the next batch.
-    idle: Mutex<Vec<Channel>>,
+    channels: Channels,
     /// What ended the session.
-    lost: Mutex<Option<String>>,
+    lost: OnceLock<String>,
 }
 
 impl RabbitPublisher {
@@ -46,46 +45,52 @@ impl RabbitPublisher {
         let deadline = broker.deadline();
         let session = broker.connect("publisher", deadline).await?;
         let channel = broker.declared_channel(&session, deadline).await?;
-        confirm_mode(&session, &channel, deadline).await?;
         let publisher = Self {
             exchange: declare::name(&broker.topology.exchange)?,
             options: broker.options.clone(),
             limits: Limits { body: broker.options.max_body_bytes, frame: session.frame_max() },
             session,
-            idle: Mutex::new(Vec::new()),
-            lost: Mutex::new(None),
+            channels: Channels::default(),
+            lost: OnceLock::new(),
         };
         let dead_letters = declare::name(&broker.topology.dead_letter_exchange)?;
-        publisher.probe(&channel, dead_letters, deadline).await?;
-        publisher.put_back(channel);
+        publisher.channels.add(&publisher.session, channel.clone(), deadline).await?;
+        publisher.probe(&channel, &dead_letters, deadline).await?;
+        publisher.channels.give_back(&channel);
         Ok(publisher)
     }
 
     /// Finds out whether the broker takes messages at all, before a batch is put at risk.
     ///
-    /// During a memory or disk alarm it says so only to connections that have published. Without
-    /// this, each attempt of an outage would leave a batch in the network's buffers, to arrive
-    /// as duplicates when the alarm is over. The empty message goes nowhere: no queue is bound
-    /// with an empty key, and the right to write there is needed for dead letters anyway.
+    /// During a memory or disk alarm it takes one message from a new connection, and only then
+    /// says that it blocks: so it takes two to know. Without this, each attempt of an outage would
+    /// leave a batch in the network's buffers, to arrive as duplicates when the alarm is over.
+    /// Waits for the end of the alarm, up to the deadline.
     async fn probe(
         &self,
         channel: &Channel,
-        dead_letter_exchange: ShortString,
+        dead_letter_exchange: &ShortString,
         deadline: Deadline,
     ) -> Result<(), TransportError> {
-        let send = async {
-            let (key, options) = (ShortString::default(), BasicPublishOptions::default());
-            let properties = BasicProperties::default();
-            channel.basic_publish(dead_letter_exchange, key, options, b"", properties).await?.await
-        };
-        let probe = async { send.await.map_err(|error| self.session.opening_error(error)) };
-        match deadline.limit(CONFIRMS, probe).await {
-            Ok(Confirmation::NotRequested) => Err(unconfirmed()),
-            Ok(Confirmation::Ack(_) | Confirmation::Nack(_)) => Ok(()),
-            Err(TransportError::TimedOut { .. }) if self.session.blocked() => {
-                Err(deadline.missed(BLOCKED))
+        for _ in 0..2 {
+            let probe = async {
+                let sent = send_probe(channel, dead_letter_exchange.clone()).await;
+                sent.map_err(|error| self.session.opening_error(error))
+            };
+            let answer = deadline.limit(CONFIRMS, probe).await;
+            match answer.map_err(|error| self.name_the_alarm(error, deadline))? {
+                Confirmation::NotRequested => return Err(unconfirmed()),
+                Confirmation::Ack(_) | Confirmation::Nack(_) => (),
             }
-            Err(error) => Err(error),
+        }
+        Ok(())
+    }
+
+    /// A time-out with its cause, where it is known.
+    fn name_the_alarm(&self, error: TransportError, deadline: Deadline) -> TransportError {
+        match error {
+            TransportError::TimedOut { .. } if self.session.blocked() => deadline.missed(BLOCKED),
+            error => error,
         }
     }
 
@@ -96,13 +101,13 @@ impl RabbitPublisher {
             return (nothing_sent(), Some(error));
         }
         let deadline = Deadline::after(self.options.confirm_timeout);
-        let channel = match self.take_channel(deadline).await {
+        let channel = match self.channels.take(&self.session, deadline).await {
             Ok(channel) => channel,
             Err(error) => return (nothing_sent(), Some(self.end(error))),
         };
         let (answers, failure) = self.send(&channel, batch, deadline).await;
         match failure {
-            None => self.put_back(channel),
+            None => self.channels.give_back(&channel),
             Some(error) => return (answers, Some(self.end(error))),
         }
         (answers, None)
@@ -129,7 +134,7 @@ impl RabbitPublisher {
             match answer(confirm, deadline).await {
                 Ok(answer) => answers.push(answer),
                 Err(error) => {
-                    failure.get_or_insert(error);
+                    failure.get_or_insert_with(|| self.name_the_alarm(error, deadline));
                     answers.push(Answer::Missing);
                 }
             }
@@ -149,28 +154,14 @@ impl RabbitPublisher {
         channel.basic_publish(exchange, key, options, message.body, properties).await?.await
     }
 
-    async fn take_channel(&self, deadline: Deadline) -> Result<Channel, TransportError> {
-        let idle = lock(&self.idle).pop();
-        if let Some(channel) = idle {
-            return Ok(channel);
-        }
-        let channel = self.session.channel(deadline).await?;
-        confirm_mode(&self.session, &channel, deadline).await?;
-        Ok(channel)
-    }
-
-    fn put_back(&self, channel: Channel) {
-        lock(&self.idle).push(channel);
-    }
-
     fn usable(&self) -> Result<(), TransportError> {
-        let reason = if let Some(reason) = lock(&self.lost).clone() {
-            reason
+        let reason = if let Some(reason) = self.lost.get() {
+            reason.clone()
         } else if self.session.blocked() {
-            format!("a new one is needed when the broker has recovered: {BLOCKED}")
+            "the broker blocks publishers (memory or disk alarm)".to_owned()
         } else if !self.session.connected() {
             "the connection was closed".to_owned()
-        } else if !lock(&self.idle).iter().all(|channel| channel.status().connected()) {
+        } else if !self.channels.all_connected() {
             "the broker closed a channel".to_owned()
         } else {
             return Ok(());
@@ -180,7 +171,7 @@ impl RabbitPublisher {
 
     /// From here on the session answers nothing but this error.
     fn end(&self, error: TransportError) -> TransportError {
-        lock(&self.lost).get_or_insert_with(|| match &error {
+        self.lost.get_or_init(|| match &error {
             TransportError::SessionLost { reason } => reason.clone(),
             other => other.one_line(),
         });
@@ -219,16 +210,17 @@ impl Publisher for RabbitPublisher {
     }
 }
 
-async fn confirm_mode(
-    session: &Session,
-    channel: &Channel,
-    deadline: Deadline,
-) -> Result<(), TransportError> {
-    let select = async {
-        let selected = channel.confirm_select(ConfirmSelectOptions::default()).await;
-        selected.map_err(|error| session.opening_error(error))
-    };
-    deadline.limit("switching publisher confirms on", select).await
+impl Drop for RabbitPublisher {
+    fn drop(&mut self) {
+        self.session.close(std::mem::take(&mut self.channels));
+    }
+}
+
+/// Publishes an empty message that goes nowhere: no queue is bound with an empty key. The right to
+/// write to this exchange is needed anyway, for a queue's dead letters.
+async fn send_probe(channel: &Channel, exchange: ShortString) -> lapin::Result<Confirmation> {
+    let (key, options) = (ShortString::default(), BasicPublishOptions::default());
+    channel.basic_publish(exchange, key, options, b"", BasicProperties::default()).await?.await
 }
 
 type Confirm<F> = Pin<Box<MaybeDone<F>>>;
@@ -265,9 +257,4 @@ fn key(message: &Message) -> Key<'_> {
 /// A publish that nobody will confirm: never to be taken for a success.
 fn unconfirmed() -> TransportError {
     TransportError::SessionLost { reason: "publisher confirms are off".to_owned() }
-}
-
-/// None of these locks is held while something can panic halfway through a change.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

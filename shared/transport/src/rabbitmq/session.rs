@@ -49,8 +49,8 @@ impl Deadline {
 /// for ever once its retries run out.
 pub(super) struct Session {
     url: String,
-    /// `None` only while it is dropped.
-    link: Option<(Connection, HangUp)>,
+    /// `None` once it was closed.
+    line: Option<(Connection, HangUp)>,
 }
 
 impl Session {
@@ -69,12 +69,12 @@ impl Session {
                 connect.await.map_err(|error| errors::opening(url, error))
             })
             .await?;
-        Ok(Self { url: url.to_owned(), link: Some((connection, hang_up)) })
+        Ok(Self { url: url.to_owned(), line: Some((connection, hang_up)) })
     }
 
     /// Opens a channel.
     pub(super) async fn channel(&self, deadline: Deadline) -> Result<Channel, TransportError> {
-        let Some((connection, _)) = &self.link else {
+        let Some((connection, _)) = &self.line else {
             return Err(TransportError::SessionLost { reason: "it was closed".to_owned() });
         };
         deadline
@@ -89,34 +89,43 @@ impl Session {
         errors::opening(&self.url, error)
     }
 
-    /// The largest frame that the broker takes, in bytes.
-    pub(super) fn frame_max(&self) -> usize {
-        let link = self.link.as_ref();
-        link.map_or(0, |(connection, _)| connection.configuration().frame_max() as usize)
-    }
-
-    pub(super) fn connected(&self) -> bool {
-        self.link.as_ref().is_some_and(|(connection, _)| connection.status().connected())
-    }
-
-    /// Whether the broker takes nothing from publishers at the moment. It says so only to
-    /// connections that have published.
-    pub(super) fn blocked(&self) -> bool {
-        self.link.as_ref().is_some_and(|(connection, _)| connection.status().blocked())
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let (Some((connection, hang_up)), Ok(runtime)) = (self.link.take(), Handle::try_current())
+    /// Says goodbye and hangs up, in the background.
+    ///
+    /// `children` (channels, consumers) live until then. When they are dropped, lapin closes each
+    /// with a message of its own; amid the connection's goodbye it takes that for an error, and
+    /// drops the line before our last acknowledgements have been read.
+    pub(super) fn close(&mut self, children: impl Send + 'static) {
+        let (Some((connection, hang_up)), Ok(runtime)) = (self.line.take(), Handle::try_current())
         else {
             return;
         };
         runtime.spawn(async move {
             // The outcome does not matter: the line goes dead in any case.
             let _ = timeout(GOODBYE, connection.close(200, "goodbye".into())).await;
-            drop(hang_up);
+            drop((hang_up, children));
         });
+    }
+
+    /// The largest frame that the broker takes, in bytes.
+    pub(super) fn frame_max(&self) -> usize {
+        let line = self.line.as_ref();
+        line.map_or(0, |(connection, _)| connection.configuration().frame_max() as usize)
+    }
+
+    pub(super) fn connected(&self) -> bool {
+        self.line.as_ref().is_some_and(|(connection, _)| connection.status().connected())
+    }
+
+    /// Whether the broker takes nothing from publishers at the moment. It says so only to
+    /// connections that have published.
+    pub(super) fn blocked(&self) -> bool {
+        self.line.as_ref().is_some_and(|(connection, _)| connection.status().blocked())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.close(());
     }
 }
 

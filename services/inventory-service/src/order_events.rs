@@ -1,0 +1,45 @@
+use async_trait::async_trait;
+use contracts::{Event, OrderCancelled, OrderPlaced};
+use database::HintSender;
+use inbox::{Handler, Unreadable, Verdict, json_body};
+use sea_orm::{DatabaseTransaction, DbErr};
+use transport::Message;
+
+use crate::{release, reserve};
+
+/// Reacts to what happens to orders.
+pub(crate) struct OrderEvents {
+    /// The reply is in our outbox: wake its relay.
+    pub(crate) relays: HintSender,
+}
+
+pub(crate) enum OrderEvent {
+    Placed(OrderPlaced),
+    Cancelled(OrderCancelled),
+}
+
+#[async_trait]
+impl Handler for OrderEvents {
+    type Event = OrderEvent;
+
+    fn decode(&self, message: &Message) -> Result<OrderEvent, Unreadable> {
+        match message.properties.kind.as_deref() {
+            Some(OrderPlaced::TYPE) => json_body(message, 1).map(OrderEvent::Placed),
+            Some(OrderCancelled::TYPE) => json_body(message, 1).map(OrderEvent::Cancelled),
+            other => Err(Unreadable::unknown_type(other)),
+        }
+    }
+
+    /// Runs inside the inbox transaction: reservation, stock and reply stand or fall with the inbox row.
+    async fn handle(&self, tx: &DatabaseTransaction, event: &OrderEvent) -> Result<Verdict, DbErr> {
+        match event {
+            OrderEvent::Placed(placed) => reserve::reserve(tx, placed).await?,
+            OrderEvent::Cancelled(cancelled) => release::release(tx, cancelled).await?,
+        }
+        Ok(Verdict::Ack)
+    }
+
+    fn committed(&self) {
+        self.relays.send();
+    }
+}

@@ -1,0 +1,26 @@
+use std::net::SocketAddr;
+
+use clap::Args;
+use service_kit::settings::{BrokerSettings, DatabaseSettings, LifeSettings, LogSettings, loopback};
+
+/// Settings of the inventory service.
+#[derive(Debug, Clone, Args)]
+#[allow(missing_docs, reason = "the flattened groups document themselves")]
+pub struct Settings {
+    /// The address for HTTP
+    #[arg(long, env, default_value_t = loopback(8081))]
+    pub http_addr: SocketAddr,
+
+    /// The token for administrative calls; without it they are off
+    #[arg(long, env, hide_env_values = true)]
+    pub admin_token: Option<String>,
+
+    #[command(flatten)]
+    pub database: DatabaseSettings,
+    #[command(flatten)]
+    pub broker: BrokerSettings,
+    #[command(flatten)]
+    pub log: LogSettings,
+    #[command(flatten)]
+    pub life: LifeSettings,
+}

@@ -1,0 +1,22 @@
+use std::net::SocketAddr;
+
+use clap::Args;
+use service_kit::settings::{BrokerSettings, DatabaseSettings, LifeSettings, LogSettings, loopback};
+
+/// Settings of the order service.
+#[derive(Debug, Clone, Args)]
+#[allow(missing_docs, reason = "the flattened groups document themselves")]
+pub struct Settings {
+    /// The address for HTTP
+    #[arg(long, env, default_value_t = loopback(8080))]
+    pub http_addr: SocketAddr,
+
+    #[command(flatten)]
+    pub database: DatabaseSettings,
+    #[command(flatten)]
+    pub broker: BrokerSettings,
+    #[command(flatten)]
+    pub log: LogSettings,
+    #[command(flatten)]
+    pub life: LifeSettings,
+}

@@ -1,0 +1,86 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+use outbox::{Backoff, RelayOptions};
+use service_kit::settings::{
+    BrokerSettings, DatabaseSettings, LifeSettings, LogSettings, duration, loopback,
+};
+
+/// Settings of the relay.
+#[derive(Debug, Clone, Args)]
+#[allow(missing_docs, reason = "the flattened groups document themselves")]
+pub struct Settings {
+    /// The address for HTTP
+    #[arg(long, env, default_value_t = loopback(8082))]
+    pub http_addr: SocketAddr,
+
+    #[command(flatten)]
+    pub database: DatabaseSettings,
+    #[command(flatten)]
+    pub broker: BrokerSettings,
+    #[command(flatten)]
+    pub relay: RelaySettings,
+    #[command(flatten)]
+    pub log: LogSettings,
+    #[command(flatten)]
+    pub life: LifeSettings,
+}
+
+/// How it relays.
+#[derive(Debug, Clone, Args)]
+pub struct RelaySettings {
+    /// The app_id of the messages: the service whose outbox this is
+    #[arg(long, env, default_value = "once-shop")]
+    pub relay_app_id: String,
+
+    /// Messages in flight at most, 1 to 10000
+    #[arg(long, env, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub relay_batch_size: u32,
+
+    /// How often to look when no hint arrives
+    #[arg(long, env, default_value = "1s", value_parser = duration)]
+    pub relay_poll_interval: Duration,
+
+    /// How long a claim lasts: when a relay dies, its rows wait this long for another one
+    #[arg(long, env, default_value = "10s", value_parser = duration)]
+    pub relay_lease: Duration,
+
+    /// Failures of its own (not of the broker) after which a message is dead
+    #[arg(long, env, default_value_t = 3)]
+    pub relay_max_retries: u32,
+
+    /// The wait between those: exponential, linear, or none (dead at once)
+    #[arg(long, env, default_value = "exponential")]
+    pub relay_backoff: Backoff,
+
+    /// The unit of that wait
+    #[arg(long, env, default_value = "1s", value_parser = duration)]
+    pub relay_backoff_base: Duration,
+
+    /// When to look again whether an unroutable message has found its queue
+    #[arg(long, env, default_value = "5s", value_parser = duration)]
+    pub relay_unroutable_interval: Duration,
+}
+
+impl RelaySettings {
+    /// The broker has half of a lease to answer: a healthy relay never loses its own rows.
+    pub(crate) fn confirm_timeout(&self) -> Duration {
+        self.relay_lease / 2
+    }
+
+    pub(crate) fn options(&self, owner: String) -> RelayOptions {
+        RelayOptions {
+            owner,
+            app_id: self.relay_app_id.clone(),
+            batch_size: self.relay_batch_size,
+            poll_interval: self.relay_poll_interval,
+            lease: self.relay_lease,
+            max_retries: self.relay_max_retries,
+            backoff: self.relay_backoff,
+            backoff_base: self.relay_backoff_base,
+            unroutable_interval: self.relay_unroutable_interval,
+            ..RelayOptions::default()
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! `/health/live` and `/health/ready`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use database::Failure;
+use sea_orm::{ConnectionTrait, DatabaseConnection};
+use serde_json::{Map, Value, json};
+use tokio::sync::watch;
+use transport::LinkState;
+
+/// How long the database may take to answer a health check.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The checks of one process.
+#[derive(Default)]
+pub struct Health {
+    checks: Vec<Check>,
+    was_ready: AtomicBool,
+}
+
+struct Check {
+    name: &'static str,
+    required: bool,
+    source: Source,
+}
+
+enum Source {
+    Link(watch::Receiver<LinkState>),
+    Table(DatabaseConnection, &'static str),
+}
+
+impl Health {
+    /// The process is ready only while this link is up.
+    #[must_use]
+    pub fn requires_link(self, name: &'static str, link: watch::Receiver<LinkState>) -> Self {
+        self.check(name, true, Source::Link(link))
+    }
+
+    /// This link is shown, and its loss degrades the process, but it stays ready.
+    #[must_use]
+    pub fn shows_link(self, name: &'static str, link: watch::Receiver<LinkState>) -> Self {
+        self.check(name, false, Source::Link(link))
+    }
+
+    /// The process is ready only while this table can be read.
+    #[must_use]
+    pub fn requires_table(self, db: &DatabaseConnection, table: &'static str) -> Self {
+        self.check("database", true, Source::Table(db.clone(), table))
+    }
+
+    fn check(mut self, name: &'static str, required: bool, source: Source) -> Self {
+        self.checks.push(Check { name, required, source });
+        self
+    }
+
+    /// The routes.
+    pub fn router(self) -> Router {
+        Router::new()
+            .route("/health/live", get(async || Json(json!({"status": "ok", "checks": {}}))))
+            .route("/health/ready", get(ready))
+            .with_state(Arc::new(self))
+    }
+}
+
+async fn ready(State(health): State<Arc<Health>>) -> Response {
+    let (mut ready, mut all_ok) = (true, true);
+    let mut checks = Map::new();
+    for check in &health.checks {
+        let state = check.source.state().await;
+        let ok = state == "ok";
+        all_ok &= ok;
+        ready &= ok || !check.required;
+        checks.insert(check.name.to_owned(), Value::String(state));
+    }
+    let was_ready = health.was_ready.fetch_or(ready, Ordering::Relaxed);
+    let status = match (ready, all_ok) {
+        (true, true) => "ok",
+        (false, _) if !was_ready => "starting",
+        _ => "degraded",
+    };
+    let code = match ready {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    (code, Json(json!({"status": status, "checks": checks}))).into_response()
+}
+
+impl Source {
+    async fn state(&self) -> String {
+        match self {
+            Self::Link(link) => match &*link.borrow() {
+                LinkState::Up => "ok".to_owned(),
+                LinkState::Unknown => "not connected yet".to_owned(),
+                LinkState::Down(reason) => reason.clone(),
+            },
+            Self::Table(db, table) => table_state(db.clone(), table).await,
+        }
+    }
+}
+
+async fn table_state(db: DatabaseConnection, table: &'static str) -> String {
+    // In a task of its own: a time-out must not drop a query in the middle.
+    let query = tokio::spawn(async move {
+        db.execute_unprepared(&format!("SELECT 1 FROM {table} LIMIT 0")).await
+    });
+    match tokio::time::timeout(CHECK_TIMEOUT, query).await {
+        Ok(Ok(Ok(_))) => "ok".to_owned(),
+        Ok(Ok(Err(error))) if Failure::of(&error) == Failure::SchemaMissing => {
+            format!("table {table} is missing: run the migrations")
+        }
+        Ok(Ok(Err(error))) => error.to_string(),
+        Ok(Err(_)) | Err(_) => format!("no answer within {} s", CHECK_TIMEOUT.as_secs()),
+    }
+}

@@ -1,0 +1,61 @@
+//! Settings that several programs share. Each is an environment variable and a flag of the same
+//! name; the text beside it is what `--help` shows.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+
+/// The database that this process uses.
+#[derive(Debug, Clone, Args)]
+pub struct DatabaseSettings {
+    /// postgres://user:password@host/database, or sqlite://path
+    #[arg(long, env, hide_env_values = true)]
+    pub database_url: String,
+
+    /// PostgreSQL: connections at most, for each of the process's pools
+    #[arg(long, env, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub database_connections: u32,
+}
+
+/// The broker that this process uses.
+#[derive(Debug, Clone, Args)]
+pub struct BrokerSettings {
+    /// amqp://user:password@host/vhost, or sqlite://path or postgres://… for the queue in SQL
+    #[arg(long, env, hide_env_values = true)]
+    pub broker_url: String,
+}
+
+/// How logs are written.
+#[derive(Debug, Clone, Args)]
+pub struct LogSettings {
+    /// Which log lines to write: error, warn, info, debug, trace, or target=level,…
+    #[arg(long, env, default_value = "info")]
+    pub rust_log: String,
+
+    /// pretty (for people) or json
+    #[arg(long, env, default_value = "pretty", value_parser = ["pretty", "json"])]
+    pub log_format: String,
+}
+
+/// How the process is stopped.
+#[derive(Debug, Clone, Args)]
+pub struct LifeSettings {
+    /// Stop when standard input ends: a parent that dies takes this process with it
+    #[arg(long, env, hide = true)]
+    pub stop_with_stdin: bool,
+}
+
+/// The form of a listening address on loopback.
+#[must_use]
+pub fn loopback(port: u16) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], port))
+}
+
+/// Reads durations such as `500ms`, `10s` or `7d`.
+///
+/// # Errors
+/// The text is no duration.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|_| "expected a duration such as 500ms, 10s or 7d".to_owned())
+}
