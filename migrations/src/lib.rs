@@ -6,4 +6,4 @@ mod m20261130_100100_create_inbox;
 mod orders;
 mod run;
 
-pub use run::{Database, MigrateSettings, down, run, up};
+pub use run::{Database, MigrateSettings, down, run, up, wait_for};

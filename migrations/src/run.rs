@@ -46,7 +46,7 @@ pub async fn run(settings: &MigrateSettings) -> anyhow::Result<()> {
         max_connections: 1,
     };
     let db = database::connect(&settings.connection.database_url, &pool).context("DATABASE_URL")?;
-    wait_for(&db, settings.migrate_wait).await?;
+    wait_for(&db, Some(settings.migrate_wait)).await?;
     up(&db, settings.database).await
 }
 
@@ -78,22 +78,30 @@ pub async fn down(db: &DatabaseConnection, database: Database) -> anyhow::Result
     .context("migration failed")
 }
 
-async fn wait_for(db: &DatabaseConnection, limit: Duration) -> anyhow::Result<()> {
+/// Waits until the database answers, for ever unless there is a `limit`. Says so in one log line.
+///
+/// # Errors
+/// It did not answer within the limit.
+pub async fn wait_for(db: &DatabaseConnection, limit: Option<Duration>) -> anyhow::Result<()> {
     let mut link = Link::new("database");
     let delays = ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(100))
         .with_max_delay(Duration::from_secs(2))
-        .with_total_delay(Some(limit))
+        .with_total_delay(limit)
         .without_max_times()
         .build();
     for delay in delays {
         match database::ping(db).await {
-            Ok(()) => return Ok(()),
+            Ok(()) => {
+                link.up();
+                return Ok(());
+            }
             Err(error) => link.down(&error),
         }
         tokio::time::sleep(delay).await;
     }
+    let seconds = limit.unwrap_or_default().as_secs();
     database::ping(db)
         .await
-        .with_context(|| format!("DATABASE_URL: no answer within {} s", limit.as_secs()))
+        .with_context(|| format!("DATABASE_URL: no answer within {seconds} s"))
 }

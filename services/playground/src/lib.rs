@@ -1,1 +1,106 @@
-//! (in progress)
+//! The whole shop with one command.
+//!
+//! `playground` starts the services and relays as child processes of the same binary, keeps them
+//! running, and serves a page that shows their tables live. With nothing else installed it runs on
+//! SQLite; with URLs of servers it runs on those.
+
+mod data_folder;
+mod live;
+mod page;
+mod settings;
+mod shop;
+mod snapshot;
+mod supervisor;
+
+use anyhow::Context;
+use database::PoolSettings;
+use service_kit::settings::loopback;
+use service_kit::{program, server, telemetry};
+use tokio_util::sync::CancellationToken;
+
+use data_folder::DataFolder;
+pub use settings::Settings;
+use shop::Shop;
+use snapshot::Sources;
+use supervisor::Supervisor;
+
+/// Runs the shop until it is told to stop.
+///
+/// # Errors
+/// The data folder or a port can't be used, or a database can't be prepared.
+pub async fn run(settings: Settings) -> anyhow::Result<()> {
+    telemetry::start(&settings.log)?;
+    let shutdown = program::shutdown_token(&settings.life);
+    let folder = DataFolder::open(&settings.data, settings.reset)?;
+    let shop = Shop::new(&settings, &folder);
+    shop.check_ports()?;
+    let listener = server::bind(loopback(shop.page_port())).await?;
+
+    let tables = tokio::select! {
+        () = shutdown.cancelled() => return Ok(()),
+        sources = prepare(&shop) => sources?,
+    };
+    let supervisor = Supervisor::start(shop.parts(), &shutdown)?;
+    let router = page::router(&shop, live::Live::new(tables, supervisor.views()));
+    let page = tokio::spawn(server::serve(listener, router, shutdown.clone()));
+    welcome(&shop, &folder, &shutdown).await;
+
+    shutdown.cancelled().await;
+    println!("\nStopping …");
+    supervisor.stopped().await;
+    page.await?.context("page")?;
+    println!("Stopped. The data stays in {}.", folder.path().display());
+    Ok(())
+}
+
+/// Creates or updates the tables of both databases. Waits for servers that are not there yet.
+async fn prepare(shop: &Shop) -> anyhow::Result<Sources> {
+    let orders = open(&shop.orders_database, migrations::Database::Orders)
+        .await
+        .context("orders database")?;
+    let inventory = open(&shop.inventory_database, migrations::Database::Inventory)
+        .await
+        .context("inventory database")?;
+    Sources::new(orders, inventory, &shop.broker)
+}
+
+async fn open(url: &str, which: migrations::Database) -> anyhow::Result<sea_orm::DatabaseConnection> {
+    let pool = PoolSettings {
+        application_name: "playground".to_owned(),
+        max_connections: 2,
+    };
+    let db = database::connect(url, &pool)?;
+    migrations::wait_for(&db, None).await?;
+    migrations::up(&db, which).await?;
+    Ok(db)
+}
+
+/// Tells a newcomer what to do next, once it would work.
+async fn welcome(shop: &Shop, folder: &DataFolder, shutdown: &CancellationToken) {
+    let client = reqwest::Client::new();
+    for part in shop.parts() {
+        let ready = format!("{}/health/ready", part.url());
+        while !shutdown.is_cancelled() {
+            match client.get(&ready).send().await {
+                Ok(answer) if answer.status().is_success() => break,
+                _ => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+            }
+        }
+    }
+    if shutdown.is_cancelled() {
+        return;
+    }
+    let parts = shop.parts();
+    let orders = parts.first().map(shop::Part::url).unwrap_or_default();
+    println!("\nOnce Shop is open.\n");
+    println!("  {:<18} http://127.0.0.1:{}", "page", shop.page_port());
+    for part in &parts {
+        println!("  {:<18} {}", part.name, part.url());
+    }
+    println!("  {:<18} {}", "data", folder.path().display());
+    println!("  {:<18} the ADMIN_TOKEN of PUT /stock/{{sku}}", "dev");
+    println!(
+        "\nPlace an order:\n\n  curl -i {orders}/orders -H 'Content-Type: application/json' \\\n    -d '{{\"customerId\": \"c-42\", \"lines\": [{{\"sku\": \"KEYBOARD\", \"quantity\": 2}}]}}'\n"
+    );
+    println!("Stop with Ctrl-C.\n");
+}

@@ -1,2 +1,42 @@
-//! x
-fn main() {}
+//! `cargo run`: the whole shop. The same binary is also each of the services that it starts.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use service_kit::program;
+
+/// Runs the whole shop: two services, two relays, a page that shows their tables
+#[derive(Debug, Parser)]
+#[command(version, args_conflicts_with_subcommands = true)]
+struct Program {
+    #[command(subcommand)]
+    part: Option<Part>,
+    #[command(flatten)]
+    shop: playground::Settings,
+}
+
+/// One process of the shop
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// Takes orders
+    OrderService(order_service::Settings),
+    /// Reserves stock
+    InventoryService(inventory_service::Settings),
+    /// Moves an outbox to the broker
+    OutboxRelay(outbox_relay::Settings),
+    /// Creates or updates the tables of one database
+    Migrate(migrations::MigrateSettings),
+}
+
+fn main() -> ExitCode {
+    let Program { part, shop } = program::settings();
+    match part {
+        None => program::run(playground::run(shop)),
+        Some(Part::OrderService(settings)) => program::run(order_service::run(settings)),
+        Some(Part::InventoryService(settings)) => program::run(inventory_service::run(settings)),
+        Some(Part::OutboxRelay(settings)) => program::run(outbox_relay::run(settings)),
+        Some(Part::Migrate(settings)) => {
+            program::run(async move { migrations::run(&settings).await })
+        }
+    }
+}

@@ -30,7 +30,7 @@ pub struct BrokerSettings {
 #[derive(Debug, Clone, Args)]
 pub struct LogSettings {
     /// Which log lines to write: error, warn, info, debug, trace, or target=level,…
-    #[arg(long, env, default_value = "info")]
+    #[arg(long, env, default_value = "info,sea_orm_migration=warn")]
     pub rust_log: String,
 
     /// pretty (for people) or json

@@ -20,8 +20,8 @@ pub(super) enum Answer {
     Ack(Option<Returned>),
     /// The broker refused it for now.
     Nack(Option<Returned>),
-    /// The session ended or the time was up before the confirm.
-    Missing,
+    /// The session ended or the time was up before the confirm. What a late one carried still counts.
+    Missing(Option<Returned>),
 }
 
 /// A returned message: not necessarily the one whose confirm carried it.
@@ -36,8 +36,9 @@ pub(super) struct Returned {
 impl Answer {
     fn returned(&self) -> Option<&Returned> {
         match self {
-            Self::Ack(returned) | Self::Nack(returned) => returned.as_ref(),
-            Self::Missing => None,
+            Self::Ack(returned) | Self::Nack(returned) | Self::Missing(returned) => {
+                returned.as_ref()
+            }
         }
     }
 }
@@ -45,7 +46,9 @@ impl Answer {
 /// Gives each message of a batch its outcome. `answers` belong to `sent` one by one, and the
 /// batch had its channel for itself.
 pub(super) fn outcomes(sent: &[Key<'_>], answers: &[Answer]) -> Vec<Outcome> {
-    let complete = !answers.iter().any(|answer| matches!(answer, Answer::Missing));
+    let complete = !answers
+        .iter()
+        .any(|answer| matches!(answer, Answer::Missing(_)));
     let verdicts = verdicts(sent, answers);
     let outcome = |(key, answer): (&Key<'_>, &Answer)| match verdicts.get(key) {
         Some(verdict) => verdict.clone(),
@@ -72,8 +75,11 @@ fn verdicts<'a>(sent: &[Key<'a>], answers: &'a [Answer]) -> HashMap<Key<'a>, Out
         // Some of the copies were returned, perhaps since a binding came or went meanwhile, and
         // nothing says which ones.
         let doubtful = count < copies.get(&key).copied().unwrap_or_default();
-        let outcome =
-            if doubtful { Outcome::Unknown } else { Outcome::Unroutable(reason.to_owned()) };
+        let outcome = if doubtful {
+            Outcome::Unknown
+        } else {
+            Outcome::Unroutable(reason.to_owned())
+        };
         (key, outcome)
     };
     returned.into_iter().map(verdict).collect()
@@ -82,7 +88,7 @@ fn verdicts<'a>(sent: &[Key<'a>], answers: &'a [Answer]) -> HashMap<Key<'a>, Out
 /// The outcome of a message of which no return was seen.
 fn unreturned(answer: &Answer, complete: bool) -> Outcome {
     match answer {
-        Answer::Missing => Outcome::Unknown,
+        Answer::Missing(_) => Outcome::Unknown,
         Answer::Nack(_) => Outcome::Nacked,
         // An empty confirm proves that no return was waiting when it came, its own included.
         Answer::Ack(None) => Outcome::Confirmed,
@@ -113,7 +119,11 @@ mod tests {
 
     #[test]
     fn a_return_counts_for_its_message_and_not_for_the_confirm_that_carried_it() {
-        let answers = [Answer::Ack(returned(SENT[2])), Answer::Nack(None), Answer::Ack(None)];
+        let answers = [
+            Answer::Ack(returned(SENT[2])),
+            Answer::Nack(None),
+            Answer::Ack(None),
+        ];
         assert_eq!(
             outcomes(&SENT, &answers),
             [Outcome::Confirmed, Outcome::Nacked, unroutable()]
@@ -122,7 +132,11 @@ mod tests {
 
     #[test]
     fn a_message_that_was_returned_and_nacked_is_unroutable() {
-        let answers = [Answer::Nack(returned(SENT[0])), Answer::Ack(None), Answer::Ack(None)];
+        let answers = [
+            Answer::Nack(returned(SENT[0])),
+            Answer::Ack(None),
+            Answer::Ack(None),
+        ];
         assert_eq!(
             outcomes(&SENT, &answers),
             [unroutable(), Outcome::Confirmed, Outcome::Confirmed]
@@ -131,12 +145,20 @@ mod tests {
 
     #[test]
     fn in_a_broken_batch_only_an_empty_confirm_proves_that_the_message_was_kept() {
-        let answers = [Answer::Ack(None), Answer::Ack(returned(SENT[0])), Answer::Missing];
+        let answers = [
+            Answer::Ack(None),
+            Answer::Ack(returned(SENT[0])),
+            Answer::Missing(None),
+        ];
         assert_eq!(
             outcomes(&SENT, &answers),
             [unroutable(), Outcome::Unknown, Outcome::Unknown]
         );
-        let answers = [Answer::Ack(None), Answer::Missing, Answer::Missing];
+        let answers = [
+            Answer::Ack(None),
+            Answer::Missing(None),
+            Answer::Missing(None),
+        ];
         assert_eq!(
             outcomes(&SENT, &answers),
             [Outcome::Confirmed, Outcome::Unknown, Outcome::Unknown]
@@ -146,8 +168,11 @@ mod tests {
     #[test]
     fn messages_without_an_id_are_told_apart_by_their_routing_key() {
         let sent = [(None, "a"), (None, "b"), (None, "a")];
-        let answers =
-            [Answer::Ack(returned(sent[0])), Answer::Ack(returned(sent[2])), Answer::Ack(None)];
+        let answers = [
+            Answer::Ack(returned(sent[0])),
+            Answer::Ack(returned(sent[2])),
+            Answer::Ack(None),
+        ];
         assert_eq!(
             outcomes(&sent, &answers),
             [unroutable(), Outcome::Confirmed, unroutable()]
@@ -157,7 +182,11 @@ mod tests {
     #[test]
     fn a_return_that_could_be_of_either_of_two_messages_confirms_neither() {
         let sent = [(None, "a"), (None, "b"), (None, "a")];
-        let answers = [Answer::Ack(returned(sent[0])), Answer::Ack(None), Answer::Ack(None)];
+        let answers = [
+            Answer::Ack(returned(sent[0])),
+            Answer::Ack(None),
+            Answer::Ack(None),
+        ];
         assert_eq!(
             outcomes(&sent, &answers),
             [Outcome::Unknown, Outcome::Confirmed, Outcome::Unknown]

@@ -18,8 +18,12 @@ pub(super) fn opening(url: &str, error: lapin::Error) -> TransportError {
                 url: url.to_owned(),
                 reason: words(refusal),
             },
-            PRECONDITION_FAILED => TransportError::TopologyMismatch { reason: words(refusal) },
-            _ => TransportError::SessionLost { reason: words(refusal) },
+            PRECONDITION_FAILED => TransportError::TopologyMismatch {
+                reason: words(refusal),
+            },
+            _ => TransportError::SessionLost {
+                reason: words(refusal),
+            },
         },
         _ => TransportError::Unreachable {
             url: url.to_owned(),
@@ -30,7 +34,9 @@ pub(super) fn opening(url: &str, error: lapin::Error) -> TransportError {
 
 /// A failure of a session that worked.
 pub(super) fn lost(error: &lapin::Error) -> TransportError {
-    TransportError::SessionLost { reason: reason(error) }
+    TransportError::SessionLost {
+        reason: reason(error),
+    }
 }
 
 /// The same as text.

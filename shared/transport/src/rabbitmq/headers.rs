@@ -156,7 +156,11 @@ fn encoded_value_len(value: &AMQPValue) -> usize {
         AMQPValue::ByteArray(value) => 4 + value.as_slice().len(),
         AMQPValue::FieldTable(table) => encoded_len(table),
         AMQPValue::FieldArray(array) => {
-            4 + array.as_slice().iter().map(encoded_value_len).sum::<usize>()
+            4 + array
+                .as_slice()
+                .iter()
+                .map(encoded_value_len)
+                .sum::<usize>()
         }
     }
 }
@@ -183,8 +187,14 @@ mod tests {
             (AMQPValue::Double(f64::NAN), json!("NaN")),
             (AMQPValue::Float(f32::INFINITY), json!("inf")),
             (AMQPValue::LongString("café".into()), json!("café")),
-            (AMQPValue::LongString(vec![0xff, 0x00].into()), json!({"bytes": "ff00"})),
-            (AMQPValue::ByteArray(vec![0x61].into()), json!({"bytes": "61"})),
+            (
+                AMQPValue::LongString(vec![0xff, 0x00].into()),
+                json!({"bytes": "ff00"}),
+            ),
+            (
+                AMQPValue::ByteArray(vec![0x61].into()),
+                json!({"bytes": "61"}),
+            ),
             (AMQPValue::Void, Value::Null),
             (decimal(2, 123), json!("1.23")),
             (decimal(3, 5), json!("0.005")),

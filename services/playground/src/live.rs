@@ -1,0 +1,76 @@
+//! The stream of snapshots that the page listens to (Server-Sent Events).
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::Stream;
+use serde::Serialize;
+use tokio::sync::{Mutex, watch};
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::IntervalStream;
+
+use crate::snapshot::{Snapshot, Sources};
+use crate::supervisor::ProcessView;
+
+/// How often the tables are read while somebody looks.
+const INTERVAL: Duration = Duration::from_millis(300);
+
+/// Reads the tables for everyone who looks at the page.
+#[derive(Clone)]
+pub(crate) struct Live {
+    sources: Sources,
+    processes: Vec<watch::Receiver<ProcessView>>,
+    /// The last snapshot and its age: many viewers cost no more reads than one.
+    last: Arc<Mutex<Option<(tokio::time::Instant, Arc<Snapshot>)>>>,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    processes: Vec<ProcessView>,
+    #[serde(flatten)]
+    snapshot: &'a Snapshot,
+}
+
+impl Live {
+    pub(crate) fn new(sources: Sources, processes: Vec<watch::Receiver<ProcessView>>) -> Self {
+        Self { sources, processes, last: Arc::default() }
+    }
+
+    /// A snapshot now and whenever something has changed.
+    pub(crate) fn stream(self) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+        let mut previous = String::new();
+        let messages = IntervalStream::new(tokio::time::interval(INTERVAL))
+            .then(move |_| {
+                let live = self.clone();
+                async move { live.message().await }
+            })
+            .filter_map(move |message| {
+                (message != previous).then(|| {
+                    previous.clone_from(&message);
+                    Ok(Event::default().data(message))
+                })
+            });
+        Sse::new(messages).keep_alive(KeepAlive::default())
+    }
+
+    async fn message(&self) -> String {
+        let snapshot = self.snapshot().await;
+        let processes = self.processes.iter().map(|view| view.borrow().clone()).collect();
+        let message = Message { processes, snapshot: &snapshot };
+        serde_json::to_string(&message).unwrap_or_default()
+    }
+
+    async fn snapshot(&self) -> Arc<Snapshot> {
+        let mut last = self.last.lock().await;
+        if let Some((read_at, snapshot)) = last.as_ref()
+            && read_at.elapsed() < INTERVAL / 2
+        {
+            return snapshot.clone();
+        }
+        let snapshot = Arc::new(self.sources.read().await);
+        *last = Some((tokio::time::Instant::now(), snapshot.clone()));
+        snapshot
+    }
+}

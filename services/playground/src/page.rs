@@ -1,0 +1,102 @@
+//! The page and its own way to the services, so that it needs no other origin.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::map_response;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use service_kit::Problem;
+
+use crate::live::Live;
+use crate::shop::Shop;
+
+/// Nothing from elsewhere, nothing inline: what users typed can't become code.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+    img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// Headers that belong to one connection and are not passed on (RFC 9110, 7.6.1).
+const HOP_BY_HOP: [&str; 4] = ["connection", "transfer-encoding", "host", "content-length"];
+
+#[derive(Clone)]
+struct Services {
+    client: reqwest::Client,
+    orders: String,
+    inventory: String,
+}
+
+pub(crate) fn router(shop: &Shop, live: Live) -> Router {
+    let urls: Vec<_> = shop.parts().iter().map(crate::shop::Part::url).collect();
+    let services = Services {
+        client: reqwest::Client::new(),
+        orders: urls.first().cloned().unwrap_or_default(),
+        inventory: urls.get(1).cloned().unwrap_or_default(),
+    };
+    let api = Router::new()
+        .route("/api/orders", any(to_orders))
+        .route("/api/orders/{*path}", any(to_orders))
+        .route("/api/stock", any(to_inventory))
+        .route("/api/stock/{*path}", any(to_inventory))
+        .with_state(services);
+    Router::new()
+        .route("/", get(async || file("text/html; charset=utf-8", include_str!("../web/index.html"))))
+        .route("/style.css", get(async || file("text/css", include_str!("../web/style.css"))))
+        .route("/app.js", get(async || file("text/javascript", include_str!("../web/app.js"))))
+        .route("/api/live", get(async move || live.clone().stream()))
+        .merge(api)
+        .layer(map_response(with_policy))
+}
+
+fn file(media_type: &'static str, text: &'static str) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "no-cache")], text)
+}
+
+async fn with_policy(mut response: Response) -> Response {
+    response.headers_mut().insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(CONTENT_SECURITY_POLICY),
+    );
+    response
+}
+
+async fn to_orders(State(services): State<Services>, request: Request) -> Result<Response, Problem> {
+    forward(&services.client, &services.orders, request).await
+}
+
+async fn to_inventory(
+    State(services): State<Services>,
+    request: Request,
+) -> Result<Response, Problem> {
+    forward(&services.client, &services.inventory, request).await
+}
+
+/// `/api/orders/…` becomes `/orders/…` of the service.
+async fn forward(client: &reqwest::Client, base: &str, request: Request) -> Result<Response, Problem> {
+    let path = request.uri().path_and_query().map_or("", |path| path.as_str());
+    let url = format!("{base}{}", path.strip_prefix("/api").unwrap_or(path));
+    let (parts, body) = request.into_parts();
+    let mut forwarded = client.request(parts.method, url);
+    for (name, value) in &parts.headers {
+        if !is_hop_by_hop(name) {
+            forwarded = forwarded.header(name, value);
+        }
+    }
+    let body = reqwest::Body::wrap_stream(body.into_data_stream());
+    let answer = forwarded.body(body).send().await.map_err(|_| {
+        Problem::new(StatusCode::BAD_GATEWAY).detail("the service does not answer; try again in a moment")
+    })?;
+    let mut response = Response::builder().status(answer.status());
+    for (name, value) in answer.headers() {
+        if !is_hop_by_hop(name) {
+            response = response.header(name, value);
+        }
+    }
+    response
+        .body(Body::from_stream(answer.bytes_stream()))
+        .map_err(|_| Problem::new(StatusCode::BAD_GATEWAY))
+}
+
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    HOP_BY_HOP.contains(&name.as_str())
+}

@@ -1,0 +1,43 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use service_kit::settings::{LifeSettings, LogSettings};
+
+/// Settings of the whole shop.
+#[derive(Debug, Clone, Args)]
+pub struct Settings {
+    /// The folder for databases and broker
+    #[arg(long, env = "SHOP_DATA", default_value = "data")]
+    pub data: PathBuf,
+
+    /// Empty the data folder first
+    #[arg(long)]
+    pub reset: bool,
+
+    /// First port: orders N, inventory N+1, relays N+2 and N+3, page N+10
+    #[arg(long, env = "SHOP_PORT_BASE", default_value_t = 8080, value_parser = clap::value_parser!(u16).range(1..=65_525))]
+    pub port_base: u16,
+
+    /// Database of the order service, if not SQLite in the data folder
+    #[arg(long, env, hide_env_values = true)]
+    pub orders_database_url: Option<String>,
+
+    /// Database of the inventory service, if not SQLite in the data folder
+    #[arg(long, env, hide_env_values = true)]
+    pub inventory_database_url: Option<String>,
+
+    /// Broker, if not a queue in SQLite in the data folder
+    #[arg(long, env, hide_env_values = true)]
+    pub broker_url: Option<String>,
+
+    /// The token for administrative calls
+    #[arg(long, env, default_value = "dev", hide_env_values = true)]
+    pub admin_token: String,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub log: LogSettings,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub life: LifeSettings,
+}

@@ -1,0 +1,109 @@
+//! Which processes make up the shop, where they listen, and what they are told.
+
+use std::net::TcpListener;
+
+use crate::Settings;
+use crate::data_folder::DataFolder;
+
+/// Where everything is.
+#[derive(Debug, Clone)]
+pub(crate) struct Shop {
+    pub(crate) orders_database: String,
+    pub(crate) inventory_database: String,
+    pub(crate) broker: String,
+    port_base: u16,
+    settings: Settings,
+}
+
+/// One process to start.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    /// How people call it.
+    pub(crate) name: &'static str,
+    /// The subcommand of this binary.
+    pub(crate) subcommand: &'static str,
+    pub(crate) port: u16,
+    pub(crate) environment: Vec<(&'static str, String)>,
+}
+
+impl Part {
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Shop {
+    pub(crate) fn new(settings: &Settings, folder: &DataFolder) -> Self {
+        let or_sqlite = |url: &Option<String>, name| {
+            url.clone().unwrap_or_else(|| folder.sqlite_url(name))
+        };
+        Self {
+            orders_database: or_sqlite(&settings.orders_database_url, "orders.db"),
+            inventory_database: or_sqlite(&settings.inventory_database_url, "inventory.db"),
+            broker: or_sqlite(&settings.broker_url, "broker.db"),
+            port_base: settings.port_base,
+            settings: settings.clone(),
+        }
+    }
+
+    pub(crate) fn page_port(&self) -> u16 {
+        self.port_base + 10
+    }
+
+    /// The four processes that the supervisor starts; itself, with the page, is the fifth.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        let (orders, inventory) = (&self.orders_database, &self.inventory_database);
+        vec![
+            self.part("order-service", "order-service", 0, orders, &[]),
+            self.part("inventory-service", "inventory-service", 1, inventory, &[]),
+            self.part("orders relay", "outbox-relay", 2, orders, &[("RELAY_APP_ID", "order-service")]),
+            self.part(
+                "inventory relay",
+                "outbox-relay",
+                3,
+                inventory,
+                &[("RELAY_APP_ID", "inventory-service")],
+            ),
+        ]
+    }
+
+    fn part(
+        &self,
+        name: &'static str,
+        subcommand: &'static str,
+        offset: u16,
+        database: &str,
+        more: &[(&'static str, &str)],
+    ) -> Part {
+        let port = self.port_base + offset;
+        let mut environment = vec![
+            ("DATABASE_URL", database.to_owned()),
+            ("BROKER_URL", self.broker.clone()),
+            ("HTTP_ADDR", format!("127.0.0.1:{port}")),
+            ("ADMIN_TOKEN", self.settings.admin_token.clone()),
+            ("RUST_LOG", self.settings.log.rust_log.clone()),
+            ("LOG_FORMAT", self.settings.log.log_format.clone()),
+            ("STOP_WITH_STDIN", "true".to_owned()),
+        ];
+        // Short, so that a learner who kills a relay sees the next one take over. A setting of one's own wins.
+        if subcommand == "outbox-relay" && std::env::var_os("RELAY_LEASE").is_none() {
+            environment.push(("RELAY_LEASE", "3s".to_owned()));
+        }
+        environment.extend(more.iter().map(|(key, value)| (*key, (*value).to_owned())));
+        Part { name, subcommand, port, environment }
+    }
+
+    /// Says which port is in use before anything is started.
+    pub(crate) fn check_ports(&self) -> anyhow::Result<()> {
+        let parts = self.parts();
+        let wanted = parts.iter().map(|part| (part.name, part.port));
+        for (name, port) in wanted.chain([("the page", self.page_port())]) {
+            if let Err(error) = TcpListener::bind(("127.0.0.1", port)) {
+                anyhow::bail!(
+                    "port {port} for {name}: {error}; stop what listens there, or choose other ports with --port-base"
+                );
+            }
+        }
+        Ok(())
+    }
+}

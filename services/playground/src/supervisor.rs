@@ -1,0 +1,140 @@
+//! Starts processes and keeps them running.
+
+use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use serde::Serialize;
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::shop::Part;
+
+/// A dead process is started again after this long: soon, but not in a busy loop.
+const RESTART_DELAY: Duration = Duration::from_millis(200);
+
+/// How long a process may take to stop cleanly. A little more than a server's own limit.
+const STOP_TIMEOUT: Duration = Duration::from_secs(12);
+
+/// A process as the page shows it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ProcessView {
+    name: &'static str,
+    url: String,
+    pid: Option<u32>,
+    state: &'static str,
+    restarts: u32,
+}
+
+/// Runs the parts until `shutdown`, then stops them and waits for their end.
+pub(crate) struct Supervisor {
+    tasks: JoinSet<()>,
+    views: Vec<watch::Receiver<ProcessView>>,
+}
+
+impl Supervisor {
+    /// Starts all parts.
+    pub(crate) fn start(parts: Vec<Part>, shutdown: &CancellationToken) -> anyhow::Result<Self> {
+        let mut supervisor = Self { tasks: JoinSet::new(), views: Vec::new() };
+        for part in parts {
+            let child = spawn(&part).with_context(|| format!("starting {}", part.name))?;
+            let view = watch::Sender::new(ProcessView {
+                name: part.name,
+                url: part.url(),
+                pid: child.process.id(),
+                state: "running",
+                restarts: 0,
+            });
+            supervisor.views.push(view.subscribe());
+            supervisor.tasks.spawn(keep_running(part, child, view, shutdown.clone()));
+        }
+        Ok(supervisor)
+    }
+
+    pub(crate) fn views(&self) -> Vec<watch::Receiver<ProcessView>> {
+        self.views.clone()
+    }
+
+    /// Waits until every process has ended.
+    pub(crate) async fn stopped(mut self) {
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+/// A child process and the pipe that keeps it running. The pipe is held apart from the process,
+/// whose `wait` would close it.
+struct Running {
+    process: Child,
+    stdin: Option<ChildStdin>,
+}
+
+async fn keep_running(
+    part: Part,
+    mut child: Running,
+    view: watch::Sender<ProcessView>,
+    shutdown: CancellationToken,
+) {
+    loop {
+        let ended = tokio::select! {
+            () = shutdown.cancelled() => return stop(&part, child).await,
+            ended = child.process.wait() => ended,
+        };
+        view.send_modify(|view| (view.state, view.pid) = ("restarting", None));
+        let how = ended.map_or_else(|error| error.to_string(), describe);
+        tracing::warn!("{} ended ({how}); starting it again", part.name);
+        child = loop {
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                () = tokio::time::sleep(RESTART_DELAY) => {}
+            }
+            match spawn(&part) {
+                Ok(child) => break child,
+                Err(error) => tracing::warn!("{} could not be started: {error}", part.name),
+            }
+        };
+        view.send_modify(|view| {
+            (view.state, view.pid) = ("running", child.process.id());
+            view.restarts += 1;
+        });
+    }
+}
+
+/// This binary again, in a process group of its own: Ctrl-C in the terminal reaches only us, and we
+/// stop the others in an orderly way. Its standard input is a pipe from us: when we die, however
+/// that happens, the pipe ends, and so does the child.
+fn spawn(part: &Part) -> std::io::Result<Running> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command
+        .arg(part.subcommand)
+        .envs(part.environment.iter().map(|(key, value)| (key, value)))
+        .stdin(Stdio::piped())
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    let mut process = command.spawn()?;
+    let stdin = process.stdin.take();
+    Ok(Running { process, stdin })
+}
+
+/// Closing its input asks the child to stop.
+async fn stop(part: &Part, mut child: Running) {
+    let started = Instant::now();
+    drop(child.stdin);
+    match tokio::time::timeout(STOP_TIMEOUT, child.process.wait()).await {
+        Ok(_) => tracing::debug!("{} stopped after {:?}", part.name, started.elapsed()),
+        Err(_) => {
+            tracing::warn!("{} did not stop in time and is killed", part.name);
+            let _ = child.process.kill().await;
+        }
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("signal {signal}");
+    }
+    status.to_string()
+}
