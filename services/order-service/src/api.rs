@@ -10,7 +10,7 @@ use axum::{Json, Router};
 use contracts::OrderId;
 use database::HintSender;
 use sea_orm::DatabaseConnection;
-use serde_json::json;
+use serde::Serialize;
 use service_kit::list::{Page, Parameters};
 use service_kit::server::in_background;
 use service_kit::{Problem, json};
@@ -18,7 +18,7 @@ use service_kit::{Problem, json};
 use crate::cancel_order::{CancelOrderError, cancel_order};
 use crate::idempotency::IdempotencyKey;
 use crate::new_order::{NewOrder, OrderBody};
-use crate::order_view::{self, Filter, OrderView};
+use crate::order_view::{self, Filter, OrderView, Status};
 use crate::place_order::{PlaceOrderError, place_order};
 
 #[derive(Clone)]
@@ -35,6 +35,16 @@ pub(crate) fn router(api: Api) -> Router {
         .with_state(api)
 }
 
+/// The answer to a change that was accepted and takes effect in its own time.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Accepted {
+    order_id: OrderId,
+    status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'static str>,
+}
+
 async fn place(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
     let key = IdempotencyKey::of(request.headers())?;
     let body: OrderBody = json::read(request).await?;
@@ -45,11 +55,11 @@ async fn place(State(api): State<Api>, request: Request) -> Result<Response, Pro
         Ok::<_, PlaceOrderError>(placed)
     })
     .await??;
-    let body = Json(json!({
-        "orderId": placed.order_id,
-        "status": "PendingPublish",
-        "message": "Order created successfully",
-    }));
+    let body = Json(Accepted {
+        order_id: placed.order_id,
+        status: Status::PendingPublish,
+        message: Some("Order created successfully"),
+    });
     let location = [(header::LOCATION, format!("/orders/{}", placed.order_id))];
     let mut response = (StatusCode::CREATED, location, body).into_response();
     if placed.replayed {
@@ -90,7 +100,7 @@ async fn cancel(State(api): State<Api>, Path(id): Path<String>) -> Result<Respon
     })
     .await??;
     let location = [(header::LOCATION, format!("/orders/{id}"))];
-    let body = Json(json!({"orderId": id, "status": "Cancelling"}));
+    let body = Json(Accepted { order_id: id, status: Status::Cancelling, message: None });
     Ok((StatusCode::ACCEPTED, location, body).into_response())
 }
 

@@ -1,5 +1,6 @@
 //! `/health/live` and `/health/ready`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use database::Failure;
 use sea_orm::{ConnectionTrait, DatabaseConnection};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 use tokio::sync::watch;
 use transport::LinkState;
 
@@ -34,6 +35,18 @@ struct Check {
 enum Source {
     Link(watch::Receiver<LinkState>),
     Table(DatabaseConnection, &'static str),
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    status: &'static str,
+    checks: BTreeMap<&'static str, String>,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self { status: "ok", checks: BTreeMap::new() }
+    }
 }
 
 impl Health {
@@ -63,7 +76,7 @@ impl Health {
     /// The routes.
     pub fn router(self) -> Router {
         Router::new()
-            .route("/health/live", get(async || Json(json!({"status": "ok", "checks": {}}))))
+            .route("/health/live", get(async || Json(Report::default())))
             .route("/health/ready", get(ready))
             .with_state(Arc::new(self))
     }
@@ -71,13 +84,13 @@ impl Health {
 
 async fn ready(State(health): State<Arc<Health>>) -> Response {
     let (mut ready, mut all_ok) = (true, true);
-    let mut checks = Map::new();
+    let mut checks = BTreeMap::new();
     for check in &health.checks {
         let state = check.source.state().await;
         let ok = state == "ok";
         all_ok &= ok;
         ready &= ok || !check.required;
-        checks.insert(check.name.to_owned(), Value::String(state));
+        checks.insert(check.name, state);
     }
     let was_ready = health.was_ready.fetch_or(ready, Ordering::Relaxed);
     let status = match (ready, all_ok) {
@@ -89,7 +102,7 @@ async fn ready(State(health): State<Arc<Health>>) -> Response {
         true => StatusCode::OK,
         false => StatusCode::SERVICE_UNAVAILABLE,
     };
-    (code, Json(json!({"status": status, "checks": checks}))).into_response()
+    (code, Json(Report { status, checks })).into_response()
 }
 
 impl Source {

@@ -1,0 +1,111 @@
+// Shows one table. Rows keep their elements from snapshot to snapshot, so that scrolling, focus and
+// selections survive, and only what has changed is drawn again.
+
+import { element } from './element.js';
+import { highlight } from './highlight.js';
+import { counted } from './values.js';
+
+export class TableView {
+  /** Rows on the page by key. @type {Map<string, {row: HTMLElement, drawn: string}>} */
+  #rows = new Map();
+  #body = element('tbody');
+  #note = element('p', { class: 'note' });
+  #table;
+  #wasShown = false;
+
+  /**
+   * @param {HTMLElement} place
+   * @param {HTMLElement} count where the number of all rows goes
+   * @param {import('./tables.js').Design} design
+   */
+  constructor(place, count, design) {
+    this.place = place;
+    this.count = count;
+    this.design = design;
+    const heads = design.columns.map(({ label, kind }) =>
+      element('th', { scope: 'col', class: kind },
+        element('span', { class: kind === 'action' ? 'visually-hidden' : null }, label)));
+    this.#table = element('table', { 'aria-labelledby': place.getAttribute('aria-labelledby') },
+      element('thead', {}, element('tr', {}, ...heads)), this.#body);
+    place.append(this.#table, this.#note);
+    this.#say('Waiting for the first look at this table.');
+  }
+
+  /** @param {import('./live.js').Table | undefined} table nothing where it can't be read just now */
+  show(table) {
+    this.place.classList.toggle('stale', !table);
+    if (!table) return this.#say(this.#wasShown ? 'Can’t be read just now; this is what was last seen.' : 'Can’t be read yet.');
+    this.count.textContent = counted(table.total, 'row');
+    this.#draw(table);
+    this.#say(noteUnder(table, this.design.empty));
+    this.#wasShown = true;
+    // A region that scrolls must be reachable by keyboard; the others need no stop.
+    this.place.tabIndex = scrolls(this.place) ? 0 : -1;
+  }
+
+  /** @param {import('./live.js').Table} table */
+  #draw({ columns, rows }) {
+    const keyAt = Math.max(0, columns.indexOf(this.design.key));
+    const gone = new Set(this.#rows.keys());
+    let next = this.#body.firstElementChild;
+    for (const values of rows) {
+      const key = String(values[keyAt]);
+      gone.delete(key);
+      const row = this.#row(key, columns, values);
+      if (row === next) next = row.nextElementSibling;
+      else this.#body.insertBefore(row, next);
+    }
+    for (const key of gone) {
+      this.#rows.get(key)?.row.remove();
+      this.#rows.delete(key);
+    }
+  }
+
+  /**
+   * @param {string} key
+   * @param {string[]} columns
+   * @param {import('./live.js').Value[]} values
+   */
+  #row(key, columns, values) {
+    const drawn = JSON.stringify(values);
+    const known = this.#rows.get(key);
+    if (known?.drawn === drawn) return known.row;
+    const row = known?.row ?? element('tr');
+    this.#rows.set(key, { row, drawn });
+    this.#fill(row, Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null])));
+    if (this.#wasShown) highlight(row);
+    return row;
+  }
+
+  /**
+   * @param {HTMLElement} row
+   * @param {import('./tables.js').Row} values
+   */
+  #fill(row, values) {
+    const hadFocus = row.contains(document.activeElement);
+    const cells = this.design.columns.map(({ show, kind }) => element('td', { class: kind }, show(values)));
+    row.replaceChildren(...cells);
+    if (hadFocus) (row.querySelector('button') ?? this.place).focus({ preventScroll: true });
+  }
+
+  /** @param {string} words */
+  #say(words) {
+    if (this.#note.textContent !== words) this.#note.textContent = words;
+    this.#note.hidden = words === '';
+    this.#table.hidden = this.#rows.size === 0;
+  }
+}
+
+/**
+ * @param {import('./live.js').Table} table
+ * @param {string} empty
+ */
+function noteUnder({ total, rows }, empty) {
+  if (rows.length === 0) return empty;
+  return rows.length < total ? `The newest ${rows.length} of ${counted(total, 'row')}.` : '';
+}
+
+/** @param {HTMLElement} place */
+function scrolls(place) {
+  return place.scrollHeight > place.clientHeight || place.scrollWidth > place.clientWidth;
+}
