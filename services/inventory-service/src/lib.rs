@@ -46,7 +46,12 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
 
     let relays = outbox::hint_sender(&consumer_db, shutdown.clone());
     let handler = order_events::OrderEvents { relays };
-    let options = ConsumerOptions::new(NAME, ORDER_EVENTS_QUEUE);
+    let options = ConsumerOptions {
+        prefetch: settings.consumer.consumer_prefetch,
+        max_attempts: settings.consumer.consumer_max_attempts,
+        retry_delay: settings.consumer.consumer_retry_delay,
+        ..ConsumerOptions::new(NAME, ORDER_EVENTS_QUEUE)
+    };
     let consumer = Consumer::new(consumer_db, transport, handler, options);
     let health = Health::default()
         .requires_table(&db, "stock_items")
@@ -55,7 +60,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let router = api::router(api::Api { db, admin }).merge(health.router());
 
     let consuming = tokio::spawn(consumer.run(shutdown.clone()));
-    tracing::info!("inventory-service listens on http://{}", settings.http_addr);
+    server::announce(&listener, "inventory-service");
     server::serve(listener, router, shutdown).await?;
     consuming.await?;
     Ok(())

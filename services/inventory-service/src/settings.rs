@@ -1,7 +1,9 @@
 use std::net::SocketAddr;
 
 use clap::Args;
-use service_kit::settings::{BrokerSettings, DatabaseSettings, LifeSettings, LogSettings, loopback};
+use service_kit::settings::{
+    BrokerSettings, ConsumerSettings, DatabaseSettings, LifeSettings, LogSettings, loopback,
+};
 
 /// Settings of the inventory service.
 #[derive(Debug, Clone, Args)]
@@ -19,6 +21,8 @@ pub struct Settings {
     pub database: DatabaseSettings,
     #[command(flatten)]
     pub broker: BrokerSettings,
+    #[command(flatten)]
+    pub consumer: ConsumerSettings,
     #[command(flatten)]
     pub log: LogSettings,
     #[command(flatten)]

@@ -44,7 +44,12 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         .context("BROKER_URL")?;
     let listener = server::bind(settings.http_addr).await?;
 
-    let options = ConsumerOptions::new(NAME, STOCK_EVENTS_QUEUE);
+    let options = ConsumerOptions {
+        prefetch: settings.consumer.consumer_prefetch,
+        max_attempts: settings.consumer.consumer_max_attempts,
+        retry_delay: settings.consumer.consumer_retry_delay,
+        ..ConsumerOptions::new(NAME, STOCK_EVENTS_QUEUE)
+    };
     let consumer = Consumer::new(consumer_db, transport, stock_results::StockResults, options);
     let health = Health::default()
         .requires_table(&db, "orders")
@@ -53,7 +58,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let router = api::router(api::Api { db, relays }).merge(health.router());
 
     let consuming = tokio::spawn(consumer.run(shutdown.clone()));
-    tracing::info!("order-service listens on http://{}", settings.http_addr);
+    server::announce(&listener, "order-service");
     server::serve(listener, router, shutdown).await?;
     consuming.await?;
     Ok(())

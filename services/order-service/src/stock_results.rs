@@ -48,7 +48,8 @@ impl Handler for StockResults {
 }
 
 /// The order's states. An answer that comes too late for the state changes nothing: while an order
-/// is being cancelled, only `StockReleased` counts.
+/// is being cancelled, only `StockReleased` counts. That one counts in every state that still hopes
+/// for stock, so that the two services always come to agree, whoever sent the cancel.
 fn next_status(order: &Model, event: &StockEvent) -> Option<(Stored, Option<Rejection>)> {
     match (order.status, event) {
         (Stored::Placed, StockEvent::Reserved(_)) => Some((Stored::Confirmed, None)),
@@ -59,7 +60,9 @@ fn next_status(order: &Model, event: &StockEvent) -> Option<(Stored, Option<Reje
             };
             Some((Stored::Rejected, Some(rejection)))
         }
-        (Stored::Cancelling, StockEvent::Released(_)) => Some((Stored::Cancelled, None)),
+        (Stored::Placed | Stored::Confirmed | Stored::Cancelling, StockEvent::Released(_)) => {
+            Some((Stored::Cancelled, None))
+        }
         _ => None,
     }
 }

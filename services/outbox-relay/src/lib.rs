@@ -40,7 +40,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         .requires_table(&db, "outbox_messages")
         .requires_link("broker", relay.health().broker);
     let relaying = tokio::spawn(relay.run(shutdown.clone()));
-    tracing::info!("outbox-relay listens on http://{}", settings.http_addr);
+    server::announce(&listener, "outbox-relay");
     server::serve(listener, health.router(), shutdown).await?;
     relaying.await?;
     Ok(())

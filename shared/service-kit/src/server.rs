@@ -34,6 +34,14 @@ pub async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     }
 }
 
+/// Says where the service can be reached. With port 0 this is how one learns it.
+pub fn announce(listener: &TcpListener, service: &str) {
+    match listener.local_addr() {
+        Ok(address) => tracing::info!("{service} listens on http://{address}"),
+        Err(error) => tracing::warn!(%error, "{service} listens, but where?"),
+    }
+}
+
 /// Serves until `shutdown`, then finishes what is in hand.
 ///
 /// # Errors

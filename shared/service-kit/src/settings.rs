@@ -26,11 +26,27 @@ pub struct BrokerSettings {
     pub broker_url: String,
 }
 
+/// How this process reads its queue.
+#[derive(Debug, Clone, Args)]
+pub struct ConsumerSettings {
+    /// Deliveries in hand at most
+    #[arg(long, env, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..))]
+    pub consumer_prefetch: u16,
+
+    /// Tries for a message whose handler fails, before it is parked
+    #[arg(long, env, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub consumer_max_attempts: u32,
+
+    /// The wait before the second try; it doubles at each further one
+    #[arg(long, env, default_value = "1s", value_parser = duration)]
+    pub consumer_retry_delay: Duration,
+}
+
 /// How logs are written.
 #[derive(Debug, Clone, Args)]
 pub struct LogSettings {
     /// Which log lines to write: error, warn, info, debug, trace, or target=level,…
-    #[arg(long, env, default_value = "info,sea_orm_migration=warn")]
+    #[arg(long, env, default_value = "info,lapin=off,sea_orm_migration=warn")]
     pub rust_log: String,
 
     /// pretty (for people) or json

@@ -49,7 +49,12 @@ async function inWords(response) {
   }
   const body = await response.json().catch(() => null);
   if (response.ok) return { ok: /** @type {const} */ (true), body };
-  const problem = body?.detail ?? body?.title ?? response.statusText;
+  const problem = sentence(String(body?.detail ?? body?.title ?? response.statusText));
   const errors = Array.isArray(body?.errors) ? body.errors : [];
   return { ok: /** @type {const} */ (false), problem: `${problem} (${response.status})`, errors };
+}
+
+/** @param {string} words */
+function sentence(words) {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

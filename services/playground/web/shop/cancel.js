@@ -11,12 +11,12 @@ export function cancelButton(row) {
   if (!CANCELLABLE.includes(String(row.status))) return '';
   const orderId = String(row.orderId);
   const name = `order …${orderId.slice(-8)}`;
-  const button = /** @type {HTMLButtonElement} */ (
-    element('button', { type: 'button', class: 'small', 'aria-label': `Cancel ${name}` }, 'Cancel'));
+  const button = element('button', { type: 'button', class: 'small', 'aria-label': `Cancel ${name}` }, 'Cancel');
   button.addEventListener('click', async () => {
-    button.disabled = true;
+    if (button.ariaDisabled === 'true') return;
+    button.ariaDisabled = 'true'; // a button that is really disabled would drop the focus
     await cancel(orderId, name);
-    button.disabled = false;
+    button.ariaDisabled = null;
   });
   return button;
 }

@@ -11,7 +11,7 @@ const lessMotion = matchMedia('(prefers-reduced-motion: reduce)');
  */
 export function highlight(changed) {
   const mark = getComputedStyle(document.documentElement).getPropertyValue('--mark');
-  changed.animate([{ backgroundColor: mark }, { backgroundColor: 'transparent' }], {
+  changed.animate([{ backgroundColor: mark, offset: 0 }], { // and back to its own colour
     duration: FADE_MILLISECONDS,
     easing: lessMotion.matches ? 'steps(1, end)' : 'ease-out',
   });

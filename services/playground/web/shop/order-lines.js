@@ -84,7 +84,8 @@ function newLine(onRemove) {
 function setOptions(line, skus, preferred) {
   const select = /** @type {HTMLSelectElement} */ (line.querySelector('select'));
   const chosen = preferred ?? select.value;
-  select.replaceChildren(...skus.map((sku) => element('option', {}, sku)));
+  const options = skus.map((sku) => element('option', {}, sku));
+  select.replaceChildren(...(options.length > 0 ? options : [element('option', { value: '' }, 'no stock yet')]));
   select.disabled = skus.length === 0;
   if (skus.includes(chosen)) select.value = chosen;
 }

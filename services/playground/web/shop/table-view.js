@@ -6,9 +6,8 @@ import { highlight } from './highlight.js';
 import { counted } from './values.js';
 
 export class TableView {
-  /** Rows on the page by key. @type {Map<string, {row: HTMLElement, drawn: string}>} */
+  /** What is on the page, by key: each record is a `tbody`. @type {Map<string, {record: HTMLElement, drawn: string}>} */
   #rows = new Map();
-  #body = element('tbody');
   #note = element('p', { class: 'note' });
   #table;
   #wasShown = false;
@@ -25,8 +24,8 @@ export class TableView {
     const heads = design.columns.map(({ label, kind }) =>
       element('th', { scope: 'col', class: kind },
         element('span', { class: kind === 'action' ? 'visually-hidden' : null }, label)));
-    this.#table = element('table', { 'aria-labelledby': place.getAttribute('aria-labelledby') },
-      element('thead', {}, element('tr', {}, ...heads)), this.#body);
+    this.#table = /** @type {HTMLTableElement} */ (element('table', { 'aria-labelledby': place.getAttribute('aria-labelledby') },
+      element('thead', {}, element('tr', {}, ...heads))));
     place.append(this.#table, this.#note);
     this.#say('Waiting for the first look at this table.');
   }
@@ -47,16 +46,16 @@ export class TableView {
   #draw({ columns, rows }) {
     const keyAt = Math.max(0, columns.indexOf(this.design.key));
     const gone = new Set(this.#rows.keys());
-    let next = this.#body.firstElementChild;
+    let next = /** @type {Element} */ (this.#table.tHead).nextElementSibling;
     for (const values of rows) {
       const key = String(values[keyAt]);
       gone.delete(key);
-      const row = this.#row(key, columns, values);
-      if (row === next) next = row.nextElementSibling;
-      else this.#body.insertBefore(row, next);
+      const record = this.#record(key, columns, values);
+      if (record === next) next = record.nextElementSibling;
+      else this.#table.insertBefore(record, next);
     }
     for (const key of gone) {
-      this.#rows.get(key)?.row.remove();
+      this.#rows.get(key)?.record.remove();
       this.#rows.delete(key);
     }
   }
@@ -66,26 +65,28 @@ export class TableView {
    * @param {string[]} columns
    * @param {import('./live.js').Value[]} values
    */
-  #row(key, columns, values) {
+  #record(key, columns, values) {
     const drawn = JSON.stringify(values);
     const known = this.#rows.get(key);
-    if (known?.drawn === drawn) return known.row;
-    const row = known?.row ?? element('tr');
-    this.#rows.set(key, { row, drawn });
-    this.#fill(row, Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null])));
-    if (this.#wasShown) highlight(row);
-    return row;
+    if (known?.drawn === drawn) return known.record;
+    const record = known?.record ?? element('tbody');
+    this.#rows.set(key, { record, drawn });
+    this.#fill(record, Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null])));
+    if (this.#wasShown) highlight(record);
+    return record;
   }
 
   /**
-   * @param {HTMLElement} row
+   * @param {HTMLElement} record
    * @param {import('./tables.js').Row} values
    */
-  #fill(row, values) {
-    const hadFocus = row.contains(document.activeElement);
+  #fill(record, values) {
+    const hadFocus = record.contains(document.activeElement);
     const cells = this.design.columns.map(({ show, kind }) => element('td', { class: kind }, show(values)));
-    row.replaceChildren(...cells);
-    if (hadFocus) (row.querySelector('button') ?? this.place).focus({ preventScroll: true });
+    record.replaceChildren(element('tr', {}, ...cells));
+    const under = this.design.under?.(values);
+    if (under) record.append(element('tr', {}, element('td', { colspan: cells.length, class: 'under' }, under)));
+    if (hadFocus) (record.querySelector('button') ?? this.place).focus({ preventScroll: true });
   }
 
   /** @param {string} words */
@@ -102,7 +103,7 @@ export class TableView {
  */
 function noteUnder({ total, rows }, empty) {
   if (rows.length === 0) return empty;
-  return rows.length < total ? `The newest ${rows.length} of ${counted(total, 'row')}.` : '';
+  return rows.length < total ? `Showing ${rows.length} of ${counted(total, 'row')}.` : '';
 }
 
 /** @param {HTMLElement} place */

@@ -9,20 +9,21 @@ import { id, number, status, text, time } from './values.js';
  * One column on the page. It may draw on several columns of the snapshot.
  *
  * @typedef {Record<string, import('./live.js').Value>} Row
- * @typedef {{label: string, show: (row: Row) => Node | string, kind?: 'number' | 'wide' | 'time' | 'action'}} Column
- * @typedef {{key: string, empty: string, columns: Column[]}} Design
+ * @typedef {{label: string, show: (row: Row) => Node | string, kind?: 'number' | 'wide' | 'prose' | 'time' | 'action'}} Column
+ * @typedef {{key: string, empty: string, columns: Column[], under?: (row: Row) => Node | null}} Design
  */
 
 /** @type {(empty: string) => Design} */
 const outbox = (empty) => ({
   key: 'id',
   empty,
+  under: claimAndError,
   columns: [
     { label: '#', show: (row) => number(row.id), kind: 'number' },
     { label: 'type', show: (row) => text(row.type) },
     { label: 'order', show: (row) => id(row.aggregateId) },
     { label: 'v', show: (row) => number(row.version), kind: 'number' },
-    { label: 'status', show: outboxStatus, kind: 'wide' },
+    { label: 'status', show: (row) => status(row.status) },
     { label: 'tries', show: (row) => number(row.tries), kind: 'number' },
     { label: 'written', show: (row) => time(row.occurredOn), kind: 'time' },
     { label: 'sent', show: (row) => time(row.sentAt), kind: 'time' },
@@ -46,9 +47,9 @@ const DESIGNS = {
     empty: 'No orders yet. Place one above.',
     columns: [
       { label: 'order', show: (row) => id(row.orderId) },
-      { label: 'customer', show: (row) => text(row.customerId), kind: 'wide' },
       { label: 'status', show: (row) => status(row.status) },
-      { label: 'lines', show: (row) => text(row.lines), kind: 'wide' },
+      { label: 'customer', show: (row) => text(row.customerId), kind: 'wide' },
+      { label: 'lines', show: orderLines, kind: 'wide' },
       { label: 'updated', show: (row) => time(row.updatedAt), kind: 'time' },
       { label: 'action', show: cancelButton, kind: 'action' },
     ],
@@ -73,7 +74,7 @@ const DESIGNS = {
     columns: [
       { label: 'order', show: (row) => id(row.orderId) },
       { label: 'status', show: (row) => status(row.status) },
-      { label: 'lines', show: (row) => text(row.lines), kind: 'wide' },
+      { label: 'lines', show: orderLines, kind: 'wide' },
       { label: 'updated', show: (row) => time(row.updatedAt), kind: 'time' },
     ],
   },
@@ -85,7 +86,7 @@ const DESIGNS = {
       { label: 'message', show: (row) => id(row.messageId) },
       { label: 'type', show: (row) => text(row.type) },
       { label: 'reason', show: (row) => text(row.reason) },
-      { label: 'detail', show: (row) => text(row.detail), kind: 'wide' },
+      { label: 'detail', show: (row) => text(row.detail), kind: 'prose' },
       { label: 'parked', show: (row) => time(row.parkedAt), kind: 'time' },
     ],
   },
@@ -102,18 +103,24 @@ const parked = /** @type {HTMLElement} */ (document.getElementById('parked'));
 
 /** @param {Record<string, import('./live.js').Table>} tables */
 export function showTables(tables) {
-  parked.hidden = !tables.parked?.total;
+  if (tables.parked) parked.hidden = tables.parked.total === 0;
   for (const [name, view] of views) view.show(tables[name]);
 }
 
-/** The status, who has claimed the row, and what went wrong the last time. @param {Row} row */
-function outboxStatus(row) {
-  const cell = element('div', {}, status(row.status));
-  if (row.claimedBy !== null && row.status === 'Pending') {
-    cell.append(element('small', {}, `claimed by ${row.claimedBy}`));
-  }
-  if (row.lastError !== null && row.status !== 'Sent') {
-    cell.append(element('small', { class: 'error' }, String(row.lastError)));
-  }
-  return cell;
+/** Who works on the row, and what went wrong the last time. @param {Row} row */
+function claimAndError({ status, claimedBy, lastError }) {
+  if (status === 'Sent') return null;
+  const parts = [];
+  if (claimedBy !== null && status === 'Pending') parts.push(element('p', {}, `Claimed by ${claimedBy}.`));
+  if (lastError !== null) parts.push(element('p', { class: 'error' }, String(lastError)));
+  return parts.length > 0 ? element('div', {}, ...parts) : null;
+}
+
+/** Breaks between the lines of an order, never inside one. @param {Row} row */
+function orderLines(row) {
+  const lines = String(row.lines ?? '').split(', ');
+  return element('div', { class: 'items' }, ...lines.flatMap((line, at) => {
+    const last = at === lines.length - 1;
+    return [element('span', {}, last ? line : `${line},`), last ? '' : ' '];
+  }));
 }

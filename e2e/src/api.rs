@@ -1,0 +1,71 @@
+use reqwest::{Client, Response, StatusCode};
+use serde_json::{Value, json};
+
+/// A client of one service.
+#[derive(Debug, Clone)]
+pub struct Api {
+    base: String,
+    client: Client,
+}
+
+/// The body of an order of `(sku, quantity)` lines.
+#[must_use]
+pub fn order_of(lines: &[(&str, u32)]) -> Value {
+    let lines: Vec<_> = lines
+        .iter()
+        .map(|(sku, quantity)| json!({"sku": sku, "quantity": quantity}))
+        .collect();
+    json!({"customerId": "c-42", "lines": lines})
+}
+
+impl Api {
+    /// A client of the service at `base`.
+    #[must_use]
+    pub fn new(base: &str) -> Self {
+        Self { base: base.to_owned(), client: Client::new() }
+    }
+
+    /// GET, whatever the answer.
+    ///
+    /// # Panics
+    /// There was no answer.
+    pub async fn get(&self, path: &str) -> (StatusCode, Value) {
+        read(self.client.get(format!("{}{path}", self.base)).send().await.expect("an answer")).await
+    }
+
+    /// POST of a JSON body, whatever the answer; an error when there is none.
+    ///
+    /// # Errors
+    /// The service did not answer.
+    pub async fn try_post(
+        &self,
+        path: &str,
+        body: &Value,
+        headers: &[(&str, &str)],
+    ) -> Result<Response, reqwest::Error> {
+        let mut request = self.client.post(format!("{}{path}", self.base)).json(body);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.send().await
+    }
+
+    /// POST of a JSON body.
+    ///
+    /// # Panics
+    /// There was no answer.
+    pub async fn post(&self, path: &str, body: &Value) -> (StatusCode, Value) {
+        read(self.try_post(path, body, &[]).await.expect("an answer")).await
+    }
+
+    /// A request of one's own making.
+    #[must_use]
+    pub fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.base))
+    }
+}
+
+async fn read(response: Response) -> (StatusCode, Value) {
+    let status = response.status();
+    (status, response.json().await.unwrap_or(Value::Null))
+}

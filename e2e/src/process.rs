@@ -1,0 +1,137 @@
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Which program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The order service.
+    Orders,
+    /// The inventory service.
+    Inventory,
+    /// The relay of the order service's outbox.
+    OrdersRelay,
+    /// The relay of the inventory service's outbox.
+    InventoryRelay,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Orders, Self::Inventory, Self::OrdersRelay, Self::InventoryRelay];
+
+    fn subcommand(self) -> &'static str {
+        match self {
+            Self::Orders => "order-service",
+            Self::Inventory => "inventory-service",
+            Self::OrdersRelay | Self::InventoryRelay => "outbox-relay",
+        }
+    }
+}
+
+/// A running process of the shop. Dropped, it is killed.
+pub struct Process {
+    child: Child,
+    url: String,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+impl Process {
+    /// Starts it on a free port and waits until it listens.
+    ///
+    /// # Panics
+    /// It did not start.
+    #[must_use]
+    pub fn start(part: Part, environment: &[(&str, String)]) -> Self {
+        let mut child = Command::new(binary())
+            .arg(part.subcommand())
+            .envs(environment.iter().map(|(key, value)| (key, value)))
+            .env("HTTP_ADDR", "127.0.0.1:0")
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the shop's binary starts");
+        let log = Arc::default();
+        let address = read_log(&mut child, Arc::clone(&log));
+        let url = address.recv_timeout(Duration::from_secs(30)).unwrap_or_else(|_| {
+            panic!("{part:?} does not listen; its log:\n{}", lines(&log).join("\n"))
+        });
+        Self { child, url, log }
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has logged so far.
+    #[must_use]
+    pub fn log(&self) -> Vec<String> {
+        lines(&self.log)
+    }
+
+    /// `kill -9`.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Whether it has ended, by itself or by a crash point.
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
+    /// Sends a signal by name, such as `TERM`, `STOP` or `CONT`.
+    ///
+    /// # Panics
+    /// There is no `kill` on this machine.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill").args(["-s", name, &self.pid().to_string()]).status();
+        assert!(status.expect("kill runs").success());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+        if std::thread::panicking() {
+            eprintln!("--- log of {} ---\n{}", self.url, lines(&self.log).join("\n"));
+        }
+    }
+}
+
+/// Collects the log, and finds in it where the process listens.
+fn read_log(child: &mut Child, log: Arc<Mutex<Vec<String>>>) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    let stderr = child.stderr.take().expect("stderr is a pipe");
+    std::thread::spawn(move || {
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            if let Some((_, url)) = line.split_once(" listens on ") {
+                let _ = sender.send(url.trim().to_owned());
+            }
+            log.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        }
+    });
+    receiver
+}
+
+fn lines(log: &Mutex<Vec<String>>) -> Vec<String> {
+    log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// The one binary of the shop, built beside the tests.
+fn binary() -> std::path::PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    let folder = test.parent().and_then(|deps| deps.parent()).expect("target/<profile>/deps");
+    let binary = folder.join("playground");
+    assert!(binary.exists(), "{} is missing: cargo build --workspace", binary.display());
+    binary
+}

@@ -1,0 +1,1 @@
+//! Embedded mode: the supervisor and its children.

@@ -1,0 +1,10 @@
+//! Behaviour of the whole shop. Each test runs on SQLite with the SQL queue, and on PostgreSQL with RabbitMQ.
+
+mod cancelling;
+mod crashes;
+mod embedded;
+mod messages;
+mod outages;
+mod placing;
+mod relays;
+mod requests;
