@@ -8,7 +8,7 @@ mod shop;
 
 pub use api::{Api, order_of};
 pub use broker::{BrokerOutage, message};
-pub use process::{Part, Process};
+pub use process::{Part, Process, shop_binary};
 pub use shop::Shop;
 
 /// Makes of each named `async fn(Shop)` two tests, one for each way of running.

@@ -44,7 +44,7 @@ impl Process {
     /// It did not start.
     #[must_use]
     pub fn start(part: Part, environment: &[(&str, String)]) -> Self {
-        let mut child = Command::new(binary())
+        let mut child = Command::new(shop_binary())
             .arg(part.subcommand())
             .envs(environment.iter().map(|(key, value)| (key, value)))
             .env("HTTP_ADDR", "127.0.0.1:0")
@@ -128,7 +128,11 @@ fn lines(log: &Mutex<Vec<String>>) -> Vec<String> {
 }
 
 /// The one binary of the shop, built beside the tests.
-fn binary() -> std::path::PathBuf {
+///
+/// # Panics
+/// It was not built.
+#[must_use]
+pub fn shop_binary() -> std::path::PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
     let folder = test.parent().and_then(|deps| deps.parent()).expect("target/<profile>/deps");
     let binary = folder.join("playground");

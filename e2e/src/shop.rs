@@ -110,6 +110,7 @@ impl Shop {
             ("DATABASE_URL", database.clone()),
             ("BROKER_URL", self.shop_broker_url.clone()),
             ("ADMIN_TOKEN", "secret".to_owned()),
+            ("BROKER_VISIBILITY_TIMEOUT", "1s".to_owned()),
             ("RELAY_LEASE", "2s".to_owned()),
             ("RELAY_UNROUTABLE_INTERVAL", "200ms".to_owned()),
             ("CONSUMER_RETRY_DELAY", "50ms".to_owned()),

@@ -1,1 +1,255 @@
-//! Embedded mode: the supervisor and its children.
+//! Embedded mode: one command, five processes, a data folder.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use e2e::{Api, order_of, shop_binary};
+use reqwest::StatusCode;
+use serde_json::Value;
+use test_kit::{eventually, eventually_some};
+
+/// A shop started as `cargo run` starts it.
+struct Embedded {
+    child: Child,
+    base: u16,
+}
+
+impl Embedded {
+    fn command(folder: &Path, base: u16, more: &[&str]) -> Command {
+        let mut command = Command::new(shop_binary());
+        command
+            .args(["--port-base", &base.to_string(), "--data"])
+            .arg(folder)
+            .args(more)
+            .env("RUST_LOG", "warn")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Starts it and waits until it has said that it is open.
+    fn open(folder: &Path, more: &[&str]) -> Self {
+        let base = free_ports();
+        let mut child = Self::command(folder, base, more).stdout(Stdio::piped()).spawn().expect("it starts");
+        let stdout = child.stdout.take().expect("stdout is a pipe");
+        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        assert!(lines.any(|line| line == "Once Shop is open."), "it did not open");
+        std::thread::spawn(move || lines.count());
+        Self { child, base }
+    }
+
+    fn api(&self, offset: u16) -> Api {
+        Api::new(&format!("http://127.0.0.1:{}", self.base + offset))
+    }
+
+    /// The process ids of its four children, as the page shows them.
+    async fn children(&self) -> Vec<i64> {
+        let snapshot = self.snapshot().await;
+        let processes = snapshot["processes"].as_array().expect("processes").clone();
+        processes.iter().filter_map(|process| process["pid"].as_i64()).collect()
+    }
+
+    /// The first message of the page's stream.
+    async fn snapshot(&self) -> Value {
+        let request = self.api(10).request(reqwest::Method::GET, "/api/live");
+        let mut answer = request.send().await.expect("the page answers");
+        let mut text = Vec::new();
+        while !text.ends_with(b"\n\n") {
+            text.extend(answer.chunk().await.expect("a chunk").expect("more"));
+        }
+        let text = String::from_utf8(text).expect("UTF-8");
+        serde_json::from_str(text.trim_start_matches("data: ").trim()).expect("JSON")
+    }
+
+    async fn is_confirmed(&self) -> String {
+        let (status, body) = self.api(0).post("/orders", &order_of(&[("MOUSE", 1)])).await;
+        assert_eq!(status, StatusCode::CREATED);
+        let id = body["orderId"].as_str().expect("an id").to_owned();
+        let orders = self.api(0);
+        eventually("the order is confirmed", || async {
+            orders.get(&format!("/orders/{id}")).await.1["status"] == "Confirmed"
+        })
+        .await;
+        id
+    }
+
+    async fn stop(mut self, signal: &str) {
+        send(signal, self.child.id().into());
+        let child = &mut self.child;
+        let status = eventually_some("it stops", || std::future::ready(child.try_wait().expect("a child"))).await;
+        assert_eq!(status.code(), Some(0));
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A base such that N, N+1, N+2, N+3 and N+10 are free. Tests that run side by side start to look
+/// at different places.
+fn free_ports() -> u16 {
+    let start = 20_000 + u16::try_from(std::process::id() % 1000).expect("small") * 20;
+    (start..60_000)
+        .step_by(20)
+        .find(|base| [0, 1, 2, 3, 10].iter().all(|n| TcpListener::bind(("127.0.0.1", base + n)).is_ok()))
+        .expect("free ports")
+}
+
+fn send(signal: &str, pid: i64) {
+    let status = Command::new("kill").args(["-s", signal, &pid.to_string()]).status();
+    assert!(status.expect("kill runs").success());
+}
+
+fn is_alive(pid: i64) -> bool {
+    // A zombie has no command line any more.
+    std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|text| !text.is_empty())
+}
+
+fn fails(mut command: Command) -> String {
+    let Output { status, stderr, .. } = command.output().expect("it runs");
+    assert!(!status.success());
+    String::from_utf8(stderr).expect("UTF-8").trim().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_command_opens_a_shop_whose_data_survives_until_reset() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shop = Embedded::open(folder.path(), &[]);
+    let id = shop.is_confirmed().await;
+    shop.stop("INT").await;
+
+    let shop = Embedded::open(folder.path(), &[]);
+    let (status, order) = shop.api(0).get(&format!("/orders/{id}")).await;
+    assert_eq!((status, order["status"].as_str()), (StatusCode::OK, Some("Confirmed")));
+    shop.stop("TERM").await;
+
+    let shop = Embedded::open(folder.path(), &["--reset"]);
+    let (status, _) = shop.api(0).get(&format!("/orders/{id}")).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert_eq!(shop.api(1).get("/stock/MOUSE").await.1["reserved"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_that_is_killed_is_started_again_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shop = Embedded::open(folder.path(), &[]);
+    for child in 0..4 {
+        let before = shop.children().await;
+        send("KILL", before[child]);
+        eventually("there is another one in its place", || async {
+            let now = shop.children().await;
+            now.len() == 4 && now[child] != before[child]
+        })
+        .await;
+        let service = shop.api(u16::try_from(child).expect("small"));
+        eventually("it is ready", || async {
+            let request = service.request(reqwest::Method::GET, "/health/ready").send().await;
+            request.is_ok_and(|answer| answer.status() == StatusCode::OK)
+        })
+        .await;
+        shop.is_confirmed().await;
+    }
+    assert_eq!(shop.api(1).get("/stock/MOUSE").await.1["reserved"], 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_children_end_with_their_supervisor_however_it_ends() {
+    for signal in ["INT", "TERM", "KILL"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let shop = Embedded::open(folder.path(), &[]);
+        let children = shop.children().await;
+        assert_eq!(children.len(), 4);
+        send(signal, shop.child.id().into());
+        eventually("all children have ended", || {
+            std::future::ready(!children.iter().any(|pid| is_alive(*pid)))
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_or_a_folder_that_is_taken_is_named_in_one_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let base = free_ports();
+    let taken = TcpListener::bind(("127.0.0.1", base + 1)).expect("a port");
+    let error = fails(Embedded::command(folder.path(), base, &[]));
+    assert!(error.contains(&format!("port {} for inventory-service", base + 1)), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    drop(taken);
+
+    let shop = Embedded::open(folder.path(), &[]);
+    let error = fails(Embedded::command(folder.path(), free_ports(), &["--reset"]));
+    assert!(error.contains("another shop runs in it"), "{error}");
+    shop.is_confirmed().await;
+
+    let foreign = tempfile::tempdir().expect("a folder");
+    std::fs::write(foreign.path().join("thesis.txt"), "years of work").expect("a file");
+    let error = fails(Embedded::command(foreign.path(), free_ports(), &["--reset"]));
+    assert!(error.contains("not ours"), "{error}");
+    assert!(foreign.path().join("thesis.txt").exists());
+}
+
+#[test]
+fn an_invalid_setting_stops_the_process_with_one_line_that_names_it() {
+    let command = |part: &str, setting: (&str, &str)| {
+        let mut command = Command::new(shop_binary());
+        command
+            .arg(part)
+            .env("DATABASE_URL", "sqlite://unused.db")
+            .env("BROKER_URL", "sqlite://unused.db")
+            .env("HTTP_ADDR", "127.0.0.1:0")
+            .env(setting.0, setting.1);
+        command
+    };
+    for (part, setting) in [
+        ("order-service", ("HTTP_ADDR", "8080")),
+        ("order-service", ("DATABASE_URL", "mysql://localhost/shop")),
+        ("order-service", ("DATABASE_URL", "nonsense")),
+        ("order-service", ("BROKER_URL", "http://localhost")),
+        ("order-service", ("BROKER_URL", "amqp://user:secret@local host/")),
+        ("inventory-service", ("RUST_LOG", "shop=loud")),
+        ("inventory-service", ("LOG_FORMAT", "xml")),
+        ("inventory-service", ("CONSUMER_PREFETCH", "0")),
+        ("outbox-relay", ("RELAY_BATCH_SIZE", "0")),
+        ("outbox-relay", ("RELAY_LEASE", "soon")),
+        ("outbox-relay", ("RELAY_LEASE", "1ms")),
+        ("outbox-relay", ("RELAY_BACKOFF", "quadratic")),
+    ] {
+        let error = fails(command(part, setting));
+        assert_eq!(error.lines().count(), 1, "{setting:?}: {error}");
+        let flag = setting.0.to_lowercase().replace('_', "-");
+        let named = error.contains(setting.0) || error.contains(&flag) || error.contains(&flag.replace("relay-", ""));
+        assert!(named, "{setting:?}: {error}");
+        assert!(!error.contains("secret"), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_shows_the_tables_and_passes_orders_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shop = Embedded::open(folder.path(), &[]);
+    let page = shop.api(10).request(reqwest::Method::GET, "/").send().await.expect("the page");
+    assert!(page.headers()["content-security-policy"].to_str().expect("text").contains("default-src 'none'"));
+    assert!(page.text().await.expect("HTML").contains("Once Shop"));
+
+    let (status, body) = shop.api(10).post("/api/orders", &order_of(&[("MOUSE", 1)])).await;
+    assert_eq!(status, StatusCode::CREATED);
+    let id = body["orderId"].as_str().expect("an id").to_owned();
+    eventually("the page shows the confirmed order", || async {
+        let snapshot = shop.snapshot().await;
+        let order = &snapshot["tables"]["orders"]["rows"][0];
+        order[0] == id.as_str() && order[2] == "Confirmed"
+    })
+    .await;
+    let snapshot = shop.snapshot().await;
+    assert_eq!(snapshot["errors"], serde_json::json!([]));
+    for table in ["ordersOutbox", "inventoryOutbox", "ordersInbox", "inventoryInbox", "reservations"] {
+        assert_eq!(snapshot["tables"][table]["total"], 1, "{table}");
+    }
+    let (status, problem) = shop.api(10).post("/api/orders", &Value::Null).await;
+    assert_eq!((status, &problem["status"]), (StatusCode::UNPROCESSABLE_ENTITY, &422.into()));
+}

@@ -23,6 +23,8 @@ async fn every_bad_order_gets_a_problem_that_names_the_fault(shop: Shop) {
         (422, "null".to_owned(), "."),
         (422, "[]".to_owned(), "."),
         (422, "7".to_owned(), "."),
+        (422, format!("[\"c\",{line}]"), "."),
+        (422, with("\"c\"", r#"[["MOUSE",1]]"#), "lines[0]"),
         (422, "{}".to_owned(), "customerId"),
         (422, r#"{"customerId":"c"}"#.to_owned(), "lines"),
         (422, with("\"\"", line), "customerId"),
@@ -40,7 +42,7 @@ async fn every_bad_order_gets_a_problem_that_names_the_fault(shop: Shop) {
         (422, with("\"c\"", r#"[{"sku":"A","quantity":1,"colour":"red"}]"#), "lines[0].colour"),
         (422, r#"{"customerId":"c","customerId":"d","lines":[{"sku":"A","quantity":1}]}"#.to_owned(), "customerId"),
         (422, format!("{{\"lines\":{line},\"customerId\":\"c\",\"vip\":true}}"), "vip"),
-        (422, format!("[{}", "[".repeat(20_000)).replace('[', "[") + &"]".repeat(20_001), "."),
+        (422, "[".repeat(20_000) + &"]".repeat(20_000), "."),
     ];
     for bad in ["0", "-1", "-0", "10001", "1.0", "1e2", "1e400", "\"5\"", "true", "null", "18446744073709551616"] {
         cases.push((422, quantity(bad), "lines[1].quantity"));

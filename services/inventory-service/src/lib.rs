@@ -18,7 +18,6 @@ use inbox::{Consumer, ConsumerOptions};
 use service_kit::admin::AdminToken;
 use service_kit::health::Health;
 use service_kit::{program, server, telemetry};
-use transport::TransportOptions;
 
 pub use settings::Settings;
 
@@ -39,9 +38,12 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     };
     let connect = || database::connect(&settings.database.database_url, &pool).context("DATABASE_URL");
     let (db, consumer_db) = (connect()?, connect()?);
-    let options = TransportOptions { client_name: NAME.to_owned(), ..TransportOptions::default() };
-    let transport = transport::connect(&settings.broker.broker_url, contracts::topology(), options)
-        .context("BROKER_URL")?;
+    let transport = transport::connect(
+        &settings.broker.broker_url,
+        contracts::topology(),
+        settings.broker.options(NAME),
+    )
+    .context("BROKER_URL")?;
     let listener = server::bind(settings.http_addr).await?;
 
     let relays = outbox::hint_sender(&consumer_db, shutdown.clone());

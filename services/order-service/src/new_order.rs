@@ -19,6 +19,7 @@ pub(crate) struct NewOrder {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct OrderBody {
     customer_id: String,
+    #[serde(deserialize_with = "strict_json::objects")]
     lines: Vec<LineBody>,
 }
 

@@ -26,9 +26,8 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     };
     let db = database::connect(&settings.database.database_url, &pool).context("DATABASE_URL")?;
     let options = TransportOptions {
-        client_name: name.clone(),
         confirm_timeout: settings.relay.confirm_timeout(),
-        ..TransportOptions::default()
+        ..settings.broker.options(&name)
     };
     let transport = transport::connect(&settings.broker.broker_url, contracts::topology(), options)
         .context("BROKER_URL")?;

@@ -19,6 +19,33 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
 /// Headers that belong to one connection and are not passed on (RFC 9110, 7.6.1).
 const HOP_BY_HOP: [&str; 4] = ["connection", "transfer-encoding", "host", "content-length"];
 
+/// The page's files, by their paths under `web/`.
+macro_rules! files {
+    ($($path:literal),+ $(,)?) => {
+        &[("/", include_str!("../web/index.html")), $(($path, include_str!(concat!("../web", $path)))),+]
+    };
+}
+
+const FILES: &[(&str, &str)] = files![
+    "/style.css",
+    "/app.js",
+    "/shop/api.js",
+    "/shop/cancel.js",
+    "/shop/connection.js",
+    "/shop/element.js",
+    "/shop/errors.js",
+    "/shop/highlight.js",
+    "/shop/live.js",
+    "/shop/order-form.js",
+    "/shop/order-lines.js",
+    "/shop/processes.js",
+    "/shop/queues.js",
+    "/shop/result.js",
+    "/shop/table-view.js",
+    "/shop/tables.js",
+    "/shop/values.js",
+];
+
 #[derive(Clone)]
 struct Services {
     client: reqwest::Client,
@@ -39,16 +66,22 @@ pub(crate) fn router(shop: &Shop, live: Live) -> Router {
         .route("/api/stock", any(to_inventory))
         .route("/api/stock/{*path}", any(to_inventory))
         .with_state(services);
-    Router::new()
-        .route("/", get(async || file("text/html; charset=utf-8", include_str!("../web/index.html"))))
-        .route("/style.css", get(async || file("text/css", include_str!("../web/style.css"))))
-        .route("/app.js", get(async || file("text/javascript", include_str!("../web/app.js"))))
+    let mut pages = Router::new();
+    for (path, text) in FILES {
+        pages = pages.route(path, get(async || file(path, text)));
+    }
+    pages
         .route("/api/live", get(async move || live.clone().stream()))
         .merge(api)
         .layer(map_response(with_policy))
 }
 
-fn file(media_type: &'static str, text: &'static str) -> impl IntoResponse {
+fn file(path: &str, text: &'static str) -> impl IntoResponse + use<> {
+    let media_type = match path.rsplit_once('.') {
+        Some((_, "js")) => "text/javascript; charset=utf-8",
+        Some((_, "css")) => "text/css; charset=utf-8",
+        _ => "text/html; charset=utf-8",
+    };
     ([(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "no-cache")], text)
 }
 

@@ -47,9 +47,9 @@ const OUTBOX_COLUMNS: &[&str] = &[
     "id", "type", "aggregateId", "version", "status", "tries", "claimedBy", "lastError", "occurredOn", "sentAt",
 ];
 const OUTBOX: &str = "SELECT id, type, aggregate_id, aggregate_version, status, retry_count, claimed_by,
-  last_error, CAST(occurred_on AS text), CAST(sent_at AS text) FROM outbox_messages ORDER BY id DESC";
+  last_error, {time(occurred_on)}, {time(sent_at)} FROM outbox_messages ORDER BY id DESC";
 const INBOX_COLUMNS: &[&str] = &["messageId", "processedAt"];
-const INBOX: &str = "SELECT message_id, CAST(processed_at AS text) FROM inbox_messages ORDER BY processed_at DESC";
+const INBOX: &str = "SELECT message_id, {time(processed_at)} FROM inbox_messages ORDER BY processed_at DESC";
 
 const ORDERS_TABLES: &[Query] = &[
     Query {
@@ -62,7 +62,7 @@ const ORDERS_TABLES: &[Query] = &[
                  AND o.aggregate_id = orders.id AND o.aggregate_version = 1 AND o.status <> 'Sent')
                THEN 'PendingPublish' ELSE 'Published' END,
           (SELECT {lines} FROM order_lines l WHERE l.order_id = orders.id),
-          CAST(updated_at AS text) FROM orders ORDER BY id DESC",
+          {time(updated_at)} FROM orders ORDER BY id DESC",
     },
     Query { name: "ordersOutbox", table: "outbox_messages", columns: OUTBOX_COLUMNS, sql: OUTBOX },
     Query { name: "ordersInbox", table: "inbox_messages", columns: INBOX_COLUMNS, sql: INBOX },
@@ -81,7 +81,7 @@ const INVENTORY_TABLES: &[Query] = &[
         columns: &["orderId", "status", "lines", "updatedAt"],
         sql: "SELECT order_id, status,
           (SELECT {lines} FROM reservation_lines l WHERE l.order_id = reservations.order_id),
-          CAST(updated_at AS text) FROM reservations ORDER BY updated_at DESC",
+          {time(updated_at)} FROM reservations ORDER BY updated_at DESC",
     },
     Query { name: "inventoryOutbox", table: "outbox_messages", columns: OUTBOX_COLUMNS, sql: OUTBOX },
     Query { name: "inventoryInbox", table: "inbox_messages", columns: INBOX_COLUMNS, sql: INBOX },
@@ -91,7 +91,7 @@ const PARKED: Query = Query {
     name: "parked",
     table: "parked_messages",
     columns: &["parkedId", "consumer", "messageId", "type", "reason", "detail", "parkedAt"],
-    sql: "SELECT parked_id, consumer, message_id, type, reason, detail, CAST(parked_at AS text)
+    sql: "SELECT parked_id, consumer, message_id, type, reason, detail, {time(parked_at)}
       FROM parked_messages ORDER BY parked_at DESC",
 };
 
@@ -154,13 +154,23 @@ async fn read_table(db: &DatabaseConnection, query: &Query) -> Result<Table, DbE
         Dialect::Sqlite => "group_concat(l.sku || ' × ' || l.quantity, ', ')",
         Dialect::Postgres => "string_agg(l.sku || ' × ' || l.quantity, ', ')",
     };
-    let sql = format!("{} LIMIT {ROWS}", query.sql.replace("{lines}", lines));
+    let sql = with_times(dialect, &query.sql.replace("{lines}", lines));
+    let sql = format!("{sql} LIMIT {ROWS}");
     let rows = db.query_all_raw(dialect.statement(sql, [])).await?;
     let rows = rows.iter().map(|row| cells(row, query.columns.len())).collect::<Result<_, _>>()?;
     let sql = format!("SELECT COUNT(*) AS n FROM {}", query.table);
     let counted = db.query_one_raw(dialect.statement(sql, [])).await?;
     let total = counted.map_or(Ok(0), |row| row.try_get("", "n"))?;
     Ok(Table { total, columns: query.columns.to_vec(), rows })
+}
+
+/// Puts an RFC 3339 text in place of each `{time(column)}`.
+fn with_times(dialect: Dialect, sql: &str) -> String {
+    let (before, after) = match dialect {
+        Dialect::Sqlite => ("(", ")"),
+        Dialect::Postgres => ("to_char(", " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"),
+    };
+    sql.replace("{time(", before).replace(")}", after)
 }
 
 fn cells(row: &QueryResult, count: usize) -> Result<Vec<Value>, DbErr> {

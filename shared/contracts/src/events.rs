@@ -54,6 +54,7 @@ pub struct StockRejected {
     /// Why.
     pub reason: RejectionReason,
     /// What was missing.
+    #[serde(deserialize_with = "strict_json::objects")]
     pub shortages: Vec<Shortage>,
 }
 

@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use strict_json::Object;
 
 use crate::{InvalidQuantity, Quantity, Sku};
 
@@ -13,7 +14,7 @@ pub struct Line {
 
 /// The lines of an order: 1 to 100, each SKU once. Repeated SKUs are added up when it is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Line>", into = "Vec<Line>")]
+#[serde(try_from = "Vec<Object<Line>>", into = "Vec<Line>")]
 pub struct Lines(Vec<Line>);
 
 /// The lines are no order.
@@ -62,6 +63,14 @@ impl TryFrom<Vec<Line>> for Lines {
             }
         }
         Ok(Self(merged))
+    }
+}
+
+impl TryFrom<Vec<Object<Line>>> for Lines {
+    type Error = InvalidLines;
+
+    fn try_from(lines: Vec<Object<Line>>) -> Result<Self, Self::Error> {
+        lines.into_iter().map(|line| line.0).collect::<Vec<_>>().try_into()
     }
 }
 

@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use sea_orm::{DatabaseTransaction, DbErr};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use strict_json::Object;
 use transport::Message;
 
 use crate::Reason;
@@ -66,7 +67,7 @@ impl Unreadable {
     }
 }
 
-/// Reads a JSON body of schema version `supported`. For use in [`Handler::decode`].
+/// Reads a JSON object of schema version `supported`. For use in [`Handler::decode`].
 ///
 /// # Errors
 /// Another version, or a body that is not `T`.
@@ -81,10 +82,13 @@ pub fn json_body<T: DeserializeOwned>(message: &Message, supported: i64) -> Resu
             ),
         });
     }
-    serde_json::from_slice(&message.body).map_err(|error| Unreadable {
-        reason: Reason::MalformedBody,
-        detail: error.to_string(),
-    })
+    match serde_json::from_slice::<Object<T>>(&message.body) {
+        Ok(object) => Ok(object.0),
+        Err(error) => Err(Unreadable {
+            reason: Reason::MalformedBody,
+            detail: error.to_string(),
+        }),
+    }
 }
 
 /// The header as text: absent means 1, and a number may come as a number or as text.
@@ -103,6 +107,12 @@ mod tests {
 
     use super::*;
 
+    #[derive(Debug, serde::Deserialize)]
+    struct Body {
+        #[expect(dead_code, reason = "only read")]
+        n: i64,
+    }
+
     #[test]
     fn the_schema_version_is_1_when_absent_and_may_be_a_number_or_text() {
         for (header, readable) in [
@@ -117,19 +127,19 @@ mod tests {
             (Some(json!(true)), false),
             (Some(json!({"bytes": "31"})), false),
         ] {
-            let mut message = Message { body: b"7".to_vec(), ..Message::default() };
+            let mut message = Message { body: b"{\"n\":7}".to_vec(), ..Message::default() };
             if let Some(header) = &header {
                 message.headers.insert("schema-version".to_owned(), header.clone());
             }
-            assert_eq!(json_body::<i64>(&message, 1).is_ok(), readable, "{header:?}");
+            assert_eq!(json_body::<Body>(&message, 1).is_ok(), readable, "{header:?}");
         }
     }
 
     #[test]
     fn a_body_that_is_not_the_types_json_is_malformed() {
-        for body in [&b"\xff"[..], b"", b"{", b"\"x\"", b"7 7", b"1e400"] {
+        for body in [&b"\xff"[..], b"", b"{", b"7", b"[7]", b"{\"n\":7} x", b"{\"n\":1e400}", b"{\"n\":7,\"n\":7}"] {
             let message = Message { body: body.to_vec(), ..Message::default() };
-            let unreadable = json_body::<i64>(&message, 1).expect_err("unreadable");
+            let unreadable = json_body::<Body>(&message, 1).expect_err("unreadable");
             assert_eq!(unreadable.reason, Reason::MalformedBody, "{body:?}");
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use serde::de::{DeserializeOwned, IgnoredAny};
+use strict_json::Object;
 
 use crate::Problem;
 use crate::problem::FieldError;
@@ -15,7 +16,7 @@ pub const MAX_BODY: usize = 64 * 1024;
 /// How long a body may take to arrive.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reads the body as `T`.
+/// Reads the body, a JSON object, as `T`.
 ///
 /// # Errors
 /// 415 when it is not declared as JSON, 413 and 408 by the limits, 400 when it is not JSON, and 422
@@ -33,7 +34,7 @@ pub async fn read<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
     }
 }
 
-/// Reads bytes as `T`.
+/// Reads the bytes of a JSON object as `T`.
 ///
 /// # Errors
 /// 400 when they are not JSON, and 422 naming the field when they are JSON but not a `T`.
@@ -46,6 +47,7 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
         .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))?;
     let deserializer = &mut serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(deserializer)
+        .map(|Object(value)| value)
         .map_err(|error| Problem::invalid(vec![field_error(&error)]))
 }
 
@@ -73,7 +75,7 @@ fn field_error(error: &serde_path_to_error::Error<serde_json::Error>) -> FieldEr
     // "… at line 1 column 20": the path says it better.
     let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
     let path = error.path().to_string();
-    let field = match missing_field(&message) {
+    let field = match named_field(&message) {
         Some(name) if path == "." => name.to_owned(),
         Some(name) => format!("{path}.{name}"),
         None => path,
@@ -81,7 +83,8 @@ fn field_error(error: &serde_path_to_error::Error<serde_json::Error>) -> FieldEr
     FieldError { field, message }
 }
 
-/// serde names a missing field in its text and gives the path of the object around it.
-fn missing_field(message: &str) -> Option<&str> {
-    message.strip_prefix("missing field `")?.strip_suffix('`')
+/// serde names a missing or repeated field in its text, and gives the path of the object around it.
+fn named_field(message: &str) -> Option<&str> {
+    let rest = message.strip_prefix("missing field `").or(message.strip_prefix("duplicate field `"));
+    rest?.strip_suffix('`')
 }

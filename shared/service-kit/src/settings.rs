@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
+use transport::TransportOptions;
 
 /// The database that this process uses.
 #[derive(Debug, Clone, Args)]
@@ -24,6 +25,22 @@ pub struct BrokerSettings {
     /// amqp://user:password@host/vhost, or sqlite://path or postgres://… for the queue in SQL
     #[arg(long, env, hide_env_values = true)]
     pub broker_url: String,
+
+    /// Queue in SQL: when a consumer dies, its messages wait this long for another one
+    #[arg(long, env, default_value = "5s", value_parser = duration)]
+    pub broker_visibility_timeout: Duration,
+}
+
+impl BrokerSettings {
+    /// The transport's options for a process called `name`.
+    #[must_use]
+    pub fn options(&self, name: &str) -> TransportOptions {
+        TransportOptions {
+            client_name: name.to_owned(),
+            visibility_timeout: self.broker_visibility_timeout,
+            ..TransportOptions::default()
+        }
+    }
 }
 
 /// How this process reads its queue.

@@ -102,7 +102,7 @@ pub struct QueueDepth {
     /// Messages in it, ready to be delivered.
     pub ready: u64,
     /// Consuming sessions on it, where the broker knows.
-    pub consumers: u64,
+    pub consumers: Option<u64>,
 }
 
 /// Time limits and the like of a transport.

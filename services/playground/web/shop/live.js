@@ -4,7 +4,7 @@
  * @typedef {string | number | null} Value
  * @typedef {{total: number, columns: string[], rows: Value[][]}} Table
  * @typedef {{name: string, url: string, pid: number | null, state: string, restarts: number}} Process
- * @typedef {{queue: string, ready: number, consumers: number}} Queue
+ * @typedef {{queue: string, ready: number, consumers: number | null}} Queue
  * @typedef {{processes?: Process[], queues?: Queue[], tables?: Record<string, Table>, errors?: string[]}} Snapshot
  * @typedef {'connecting' | 'open' | 'lost'} State
  */

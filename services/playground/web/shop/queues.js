@@ -36,7 +36,7 @@ function showQueue(queue) {
   item.replaceChildren(
     element('code', {}, queue.queue),
     element('span', { class: 'ready' }, element('b', {}, number(queue.ready)), ' waiting'),
-    element('span', { class: 'facts' }, queue.consumers ? counted(queue.consumers, 'consumer') : 'no consumer'),
+    element('span', { class: 'facts' }, consumers(queue.consumers)),
   );
   item.classList.toggle('waiting', queue.ready > 0);
   items.set(queue.queue, { item, drawn });
@@ -46,4 +46,13 @@ function showQueue(queue) {
 /** @param {string} queue */
 function placeOf(queue) {
   return places.find((place) => queue.startsWith(place.dataset.queues ?? '')) ?? places[0];
+}
+
+/**
+ * The queue in SQL does not know its consumers.
+ * @param {number | null} count
+ */
+function consumers(count) {
+  if (count === null) return '';
+  return count === 0 ? 'no consumer' : counted(count, 'consumer');
 }

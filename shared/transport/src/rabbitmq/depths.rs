@@ -69,7 +69,7 @@ async fn depth(
         Ok(found) => Ok(Some(QueueDepth {
             queue,
             ready: found.message_count().into(),
-            consumers: found.consumer_count().into(),
+            consumers: Some(found.consumer_count().into()),
         })),
         Err(error) if is_not_found(&error) => Ok(None),
         Err(error) => Err(session.opening_error(error)),

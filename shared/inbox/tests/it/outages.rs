@@ -1,0 +1,77 @@
+//! Database or broker are away: nothing is settled, nothing is parked, and it goes on by itself.
+
+use inbox::ConsumerOptions;
+use test_kit::eventually;
+use transport::{LinkState, Message};
+
+use crate::actor::Then;
+use crate::bench::{Inbox, Running, message, quick};
+
+on_both_databases!(
+    an_outage_of_the_database_costs_a_message_nothing_and_keeps_the_order,
+    an_outage_of_the_database_holds_garbage_back_too,
+    an_outage_of_the_broker_is_survived,
+);
+
+fn is_down(state: &LinkState) -> bool {
+    matches!(state, LinkState::Down(_))
+}
+
+async fn an_outage_of_the_database_costs_a_message_nothing_and_keeps_the_order(inbox: Inbox) {
+    // One try is all that a message has: an outage must not take it.
+    let consumer = inbox.consumer(ConsumerOptions { max_attempts: 1, ..quick() });
+    let mut database = consumer.health().database;
+    inbox.execute("ALTER TABLE inbox_messages RENAME TO away").await;
+    let names: Vec<_> = (0..5).map(|number| format!("it-{number}")).collect();
+    let sent: Vec<_> = names.iter().map(|name| inbox.send(message(name, Then::Ack))).collect();
+
+    let running = Running::start(consumer);
+    database.wait_for(is_down).await.expect("the consumer lives");
+    assert!(inbox.broker.settled().is_empty());
+    assert_eq!(inbox.parked().await, []);
+    assert_eq!(inbox.broker.sessions_opened(), 2, "it waits in place: consumer and dead letters");
+
+    inbox.execute("ALTER TABLE away RENAME TO inbox_messages").await;
+    eventually("all are settled", async || inbox.broker.settled().len() == sent.len()).await;
+    database.wait_for(|state| *state == LinkState::Up).await.expect("the consumer lives");
+    running.stop().await;
+
+    assert_eq!(inbox.broker.acked(), sent);
+    assert_eq!(inbox.actor.calls(), names);
+    assert_eq!(inbox.effects().await, names);
+    assert_eq!(inbox.parked().await, []);
+}
+
+async fn an_outage_of_the_database_holds_garbage_back_too(inbox: Inbox) {
+    let consumer = inbox.consumer(ConsumerOptions { max_attempts: 1, ..quick() });
+    let mut database = consumer.health().database;
+    inbox.execute("ALTER TABLE parked_messages RENAME TO away").await;
+    let garbage = inbox.send(Message { body: b"garbage".to_vec(), ..Message::default() });
+
+    let running = Running::start(consumer);
+    database.wait_for(is_down).await.expect("the consumer lives");
+    assert!(inbox.broker.settled().is_empty());
+
+    inbox.execute("ALTER TABLE away RENAME TO parked_messages").await;
+    eventually("it is settled", async || inbox.broker.settled().len() == 1).await;
+    running.stop().await;
+    assert_eq!(inbox.broker.acked(), [garbage]);
+    assert_eq!(inbox.parked().await.len(), 1);
+}
+
+async fn an_outage_of_the_broker_is_survived(inbox: Inbox) {
+    inbox.broker.set_away(true);
+    let consumer = inbox.consumer(quick());
+    let mut broker = consumer.health().broker;
+    let running = Running::start(consumer);
+    broker.wait_for(is_down).await.expect("the consumer lives");
+    eventually("it tries again and again", async || inbox.broker.sessions_refused() >= 6).await;
+
+    let sent = inbox.send(message("it", Then::Ack));
+    inbox.broker.set_away(false);
+    broker.wait_for(|state| *state == LinkState::Up).await.expect("the consumer lives");
+    eventually("it is settled", async || inbox.broker.settled().len() == 1).await;
+    running.stop().await;
+    assert_eq!(inbox.broker.acked(), [sent]);
+    assert_eq!(inbox.effects().await, ["it"]);
+}
