@@ -11,10 +11,8 @@ pub struct Api {
 /// The body of an order of `(sku, quantity)` lines.
 #[must_use]
 pub fn order_of(lines: &[(&str, u32)]) -> Value {
-    let lines: Vec<_> = lines
-        .iter()
-        .map(|(sku, quantity)| json!({"sku": sku, "quantity": quantity}))
-        .collect();
+    let lines: Vec<_> =
+        lines.iter().map(|(sku, quantity)| json!({"sku": sku, "quantity": quantity})).collect();
     json!({"customerId": "c-42", "lines": lines})
 }
 

@@ -19,7 +19,8 @@ pub enum Part {
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Orders, Self::Inventory, Self::OrdersRelay, Self::InventoryRelay];
+    pub const ALL: [Self; 4] =
+        [Self::Orders, Self::Inventory, Self::OrdersRelay, Self::InventoryRelay];
 
     fn subcommand(self) -> &'static str {
         match self {

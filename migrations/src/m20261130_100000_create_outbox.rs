@@ -1,4 +1,6 @@
-use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
+use sea_orm_migration::prelude::{
+    DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
+};
 
 #[derive(DeriveMigrationName)]
 pub(crate) struct Migration;

@@ -41,10 +41,7 @@ pub struct MigrateSettings {
 /// # Errors
 /// The database can't be reached in time, or a migration failed.
 pub async fn run(settings: &MigrateSettings) -> anyhow::Result<()> {
-    let pool = PoolSettings {
-        application_name: "migrate".to_owned(),
-        max_connections: 1,
-    };
+    let pool = PoolSettings { application_name: "migrate".to_owned(), max_connections: 1 };
     let db = database::connect(&settings.connection.database_url, &pool).context("DATABASE_URL")?;
     wait_for(&db, Some(settings.migrate_wait)).await?;
     up(&db, settings.database).await
@@ -101,7 +98,5 @@ pub async fn wait_for(db: &DatabaseConnection, limit: Option<Duration>) -> anyho
         tokio::time::sleep(delay).await;
     }
     let seconds = limit.unwrap_or_default().as_secs();
-    database::ping(db)
-        .await
-        .with_context(|| format!("DATABASE_URL: no answer within {seconds} s"))
+    database::ping(db).await.with_context(|| format!("DATABASE_URL: no answer within {seconds} s"))
 }

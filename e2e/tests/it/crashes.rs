@@ -13,7 +13,9 @@ on_both!(
     killing_each_process_in_turn_under_load_loses_and_doubles_nothing,
 );
 
-async fn wherever_the_order_service_dies_the_retry_with_the_same_key_ends_in_one_order(mut shop: Shop) {
+async fn wherever_the_order_service_dies_the_retry_with_the_same_key_ends_in_one_order(
+    mut shop: Shop,
+) {
     let order = order_of(&[("MOUSE", 1)]);
     for (orders, (point, replayed)) in
         (1..).zip([("C1", false), ("C2", false), ("C3", false), ("C5", true)])

@@ -31,7 +31,8 @@ impl Embedded {
     /// Starts it and waits until it has said that it is open.
     fn open(folder: &Path, more: &[&str]) -> Self {
         let base = free_ports();
-        let mut child = Self::command(folder, base, more).stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut child =
+            Self::command(folder, base, more).stdout(Stdio::piped()).spawn().expect("it starts");
         let stdout = child.stdout.take().expect("stdout is a pipe");
         let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
         assert!(lines.any(|line| line == "Once Shop is open."), "it did not open");
@@ -77,7 +78,9 @@ impl Embedded {
     async fn stop(mut self, signal: &str) {
         send(signal, self.child.id().into());
         let child = &mut self.child;
-        let status = eventually_some("it stops", || std::future::ready(child.try_wait().expect("a child"))).await;
+        let status =
+            eventually_some("it stops", || std::future::ready(child.try_wait().expect("a child")))
+                .await;
         assert_eq!(status.code(), Some(0));
     }
 }
@@ -95,7 +98,9 @@ fn free_ports() -> u16 {
     let start = 20_000 + u16::try_from(std::process::id() % 1000).expect("small") * 20;
     (start..60_000)
         .step_by(20)
-        .find(|base| [0, 1, 2, 3, 10].iter().all(|n| TcpListener::bind(("127.0.0.1", base + n)).is_ok()))
+        .find(|base| {
+            [0, 1, 2, 3, 10].iter().all(|n| TcpListener::bind(("127.0.0.1", base + n)).is_ok())
+        })
         .expect("free ports")
 }
 
@@ -222,7 +227,9 @@ fn an_invalid_setting_stops_the_process_with_one_line_that_names_it() {
         let error = fails(command(part, setting));
         assert_eq!(error.lines().count(), 1, "{setting:?}: {error}");
         let flag = setting.0.to_lowercase().replace('_', "-");
-        let named = error.contains(setting.0) || error.contains(&flag) || error.contains(&flag.replace("relay-", ""));
+        let named = error.contains(setting.0)
+            || error.contains(&flag)
+            || error.contains(&flag.replace("relay-", ""));
         assert!(named, "{setting:?}: {error}");
         assert!(!error.contains("secret"), "{error}");
     }
@@ -233,7 +240,12 @@ async fn the_page_shows_the_tables_and_passes_orders_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let shop = Embedded::open(folder.path(), &[]);
     let page = shop.api(10).request(reqwest::Method::GET, "/").send().await.expect("the page");
-    assert!(page.headers()["content-security-policy"].to_str().expect("text").contains("default-src 'none'"));
+    assert!(
+        page.headers()["content-security-policy"]
+            .to_str()
+            .expect("text")
+            .contains("default-src 'none'")
+    );
     assert!(page.text().await.expect("HTML").contains("Once Shop"));
 
     let (status, body) = shop.api(10).post("/api/orders", &order_of(&[("MOUSE", 1)])).await;
@@ -247,7 +259,9 @@ async fn the_page_shows_the_tables_and_passes_orders_on() {
     .await;
     let snapshot = shop.snapshot().await;
     assert_eq!(snapshot["errors"], serde_json::json!([]));
-    for table in ["ordersOutbox", "inventoryOutbox", "ordersInbox", "inventoryInbox", "reservations"] {
+    for table in
+        ["ordersOutbox", "inventoryOutbox", "ordersInbox", "inventoryInbox", "reservations"]
+    {
         assert_eq!(snapshot["tables"][table]["total"], 1, "{table}");
     }
     let (status, problem) = shop.api(10).post("/api/orders", &Value::Null).await;

@@ -50,14 +50,20 @@ async fn what_cannot_be_read_is_parked_once_with_its_bytes_and_the_queue_flows_o
     let cases = [
         ("malformed_message_id", broken(|m| m.properties.message_id = None)),
         ("malformed_message_id", broken(|m| m.properties.message_id = Some("42".to_owned()))),
-        ("malformed_message_id", broken(|m| {
-            m.properties.message_id = Some("00000000-0000-0000-0000-000000000000".to_owned());
-        })),
+        (
+            "malformed_message_id",
+            broken(|m| {
+                m.properties.message_id = Some("00000000-0000-0000-0000-000000000000".to_owned());
+            }),
+        ),
         ("unknown_type", broken(|m| m.properties.kind = Some("OrderEaten".to_owned()))),
         ("unknown_type", broken(|m| m.properties.kind = None)),
-        ("unsupported_version", broken(|m| {
-            m.headers.insert("schema-version".to_owned(), 2.into());
-        })),
+        (
+            "unsupported_version",
+            broken(|m| {
+                m.headers.insert("schema-version".to_owned(), 2.into());
+            }),
+        ),
         ("malformed_body", broken(|m| m.body = b"not json".to_vec())),
         ("malformed_body", broken(|m| m.body = vec![0, 159, 146, 150])),
         ("malformed_body", broken(|m| m.body = b"{}".to_vec())),
@@ -74,7 +80,9 @@ async fn what_cannot_be_read_is_parked_once_with_its_bytes_and_the_queue_flows_o
     let rows = shop.inventory_db.query_all_raw(statement).await.expect("parked messages");
     let parked: Vec<(String, Vec<u8>)> = rows
         .iter()
-        .map(|row| (row.try_get("", "reason").expect("text"), row.try_get("", "body").expect("bytes")))
+        .map(|row| {
+            (row.try_get("", "reason").expect("text"), row.try_get("", "body").expect("bytes"))
+        })
         .collect();
     let expected: Vec<(String, Vec<u8>)> =
         cases.into_iter().map(|(reason, message)| (reason.to_owned(), message.body)).collect();
@@ -97,7 +105,8 @@ async fn the_same_id_with_another_body_is_parked_and_has_no_effect(shop: Shop) {
 }
 
 async fn a_reply_for_an_unknown_order_is_parked_after_its_tries(shop: Shop) {
-    let nobody = json!({"orderId": OrderId::generate(), "lines": [{"sku": "MOUSE", "quantity": 1}]});
+    let nobody =
+        json!({"orderId": OrderId::generate(), "lines": [{"sku": "MOUSE", "quantity": 1}]});
     shop.publish(&[message("StockReserved", "stock.reserved", &nobody)]).await;
     let order = shop.place(&order_of(&[("MOUSE", 1)])).await;
     shop.order_becomes(&order, "Confirmed").await;

@@ -105,7 +105,11 @@ async fn orders_from_many_clients_are_all_decided_and_the_stock_adds_up(shop: Sh
         clients.spawn(async move {
             for n in 0..12_u32 {
                 // Two SKUs in either order: a careless locking order would deadlock.
-                let skus = if (client + n).is_multiple_of(2) { ["KEYBOARD", "LAPTOP"] } else { ["LAPTOP", "KEYBOARD"] };
+                let skus = if (client + n).is_multiple_of(2) {
+                    ["KEYBOARD", "LAPTOP"]
+                } else {
+                    ["LAPTOP", "KEYBOARD"]
+                };
                 let order = order_of(&[(skus[0], 1), (skus[1], 1)]);
                 let (status, body) = api.post("/orders", &order).await;
                 assert_eq!(status, StatusCode::CREATED, "{body}");
@@ -161,7 +165,8 @@ async fn a_key_replays_its_answer_and_refuses_another_order(shop: Shop) {
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     let (status, ..) = post(&order_of(&[("MOUSE", 0)]), &[("Idempotency-Key", "k-2")]).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-    let (status, replayed, _) = post(&order_of(&[("MOUSE", 1)]), &[("Idempotency-Key", "k-2")]).await;
+    let (status, replayed, _) =
+        post(&order_of(&[("MOUSE", 1)]), &[("Idempotency-Key", "k-2")]).await;
     assert_eq!((status, replayed), (StatusCode::CREATED, false), "a refused order burns no key");
     for bad in ["", "two words", &"k".repeat(256)] {
         let (status, ..) = post(&order_of(&[("MOUSE", 1)]), &[("Idempotency-Key", bad)]).await;

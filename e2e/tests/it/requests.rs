@@ -11,10 +11,18 @@ on_both!(
 );
 
 async fn every_bad_order_gets_a_problem_that_names_the_fault(shop: Shop) {
-    let with = |customer: &str, lines: &str| format!(r#"{{"customerId":{customer},"lines":{lines}}}"#);
+    let with =
+        |customer: &str, lines: &str| format!(r#"{{"customerId":{customer},"lines":{lines}}}"#);
     let line = r#"[{"sku":"MOUSE","quantity":1}]"#;
-    let quantity = |text: &str| with("\"c\"", &format!(r#"[{{"sku":"MOUSE","quantity":1}},{{"sku":"MOUSE","quantity":{text}}}]"#));
-    let many = |count| with("\"c\"", &format!("[{}]", [r#"{"sku":"A","quantity":1}"#; 200][..count].join(",")));
+    let quantity = |text: &str| {
+        with(
+            "\"c\"",
+            &format!(r#"[{{"sku":"MOUSE","quantity":1}},{{"sku":"MOUSE","quantity":{text}}}]"#),
+        )
+    };
+    let many = |count| {
+        with("\"c\"", &format!("[{}]", [r#"{"sku":"A","quantity":1}"#; 200][..count].join(",")))
+    };
     let mut cases = vec![
         (400, String::new(), ""),
         (400, "{".to_owned(), ""),
@@ -40,17 +48,38 @@ async fn every_bad_order_gets_a_problem_that_names_the_fault(shop: Shop) {
         (422, with("\"c\"", r#"[{"sku":"mouse","quantity":1}]"#), "lines[0].sku"),
         (422, with("\"c\"", r#"[{"quantity":1}]"#), "lines[0].sku"),
         (422, with("\"c\"", r#"[{"sku":"A","quantity":1,"colour":"red"}]"#), "lines[0].colour"),
-        (422, r#"{"customerId":"c","customerId":"d","lines":[{"sku":"A","quantity":1}]}"#.to_owned(), "customerId"),
+        (
+            422,
+            r#"{"customerId":"c","customerId":"d","lines":[{"sku":"A","quantity":1}]}"#.to_owned(),
+            "customerId",
+        ),
         (422, format!("{{\"lines\":{line},\"customerId\":\"c\",\"vip\":true}}"), "vip"),
         (422, "[".repeat(20_000) + &"]".repeat(20_000), "."),
     ];
-    for bad in ["0", "-1", "-0", "10001", "1.0", "1e2", "1e400", "\"5\"", "true", "null", "18446744073709551616"] {
+    for bad in [
+        "0",
+        "-1",
+        "-0",
+        "10001",
+        "1.0",
+        "1e2",
+        "1e400",
+        "\"5\"",
+        "true",
+        "null",
+        "18446744073709551616",
+    ] {
         cases.push((422, quantity(bad), "lines[1].quantity"));
     }
     for (status, body, field) in cases {
         let shown: String = body.chars().take(80).collect();
         let request = shop.orders().request(Method::POST, "/orders");
-        let answer = request.header("content-type", "application/json").body(body).send().await.expect("an answer");
+        let answer = request
+            .header("content-type", "application/json")
+            .body(body)
+            .send()
+            .await
+            .expect("an answer");
         assert_eq!(answer.status().as_u16(), status, "{shown}");
         assert_eq!(answer.headers()["content-type"], "application/problem+json", "{shown}");
         let problem: Value = answer.json().await.expect("JSON");
@@ -59,8 +88,16 @@ async fn every_bad_order_gets_a_problem_that_names_the_fault(shop: Shop) {
             assert_eq!(problem["errors"][0]["field"], field, "{shown} {problem}");
         }
     }
-    let (_, problem) = shop.orders().post("/orders", &json!({"customerId": "", "lines": [{"sku": "?", "quantity": 0}]})).await;
-    let fields: Vec<_> = problem["errors"].as_array().expect("a list").iter().map(|error| error["field"].clone()).collect();
+    let (_, problem) = shop
+        .orders()
+        .post("/orders", &json!({"customerId": "", "lines": [{"sku": "?", "quantity": 0}]}))
+        .await;
+    let fields: Vec<_> = problem["errors"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|error| error["field"].clone())
+        .collect();
     assert_eq!(fields, ["customerId", "lines[0].sku", "lines[0].quantity"], "all mistakes at once");
     assert_eq!(shop.count(&shop.orders_db, "orders").await, 0);
 }
@@ -76,7 +113,14 @@ async fn every_bad_request_gets_a_problem_of_its_own_status(shop: Shop) {
         (&orders, Method::POST, "/orders", json_type, large.as_str(), 413),
         (&orders, Method::POST, "/orders", "application/json; charset=utf-8", order, 201),
         (&orders, Method::DELETE, "/orders", "", "", 405),
-        (&orders, Method::PUT, "/orders/0192b3c4-0000-7000-8000-000000000001", json_type, "{}", 405),
+        (
+            &orders,
+            Method::PUT,
+            "/orders/0192b3c4-0000-7000-8000-000000000001",
+            json_type,
+            "{}",
+            405,
+        ),
         (&orders, Method::GET, "/nothing", "", "", 404),
         (&orders, Method::GET, "/orders/42", "", "", 400),
         (&orders, Method::GET, "/orders/%ff", "", "", 400),
@@ -86,7 +130,14 @@ async fn every_bad_request_gets_a_problem_of_its_own_status(shop: Shop) {
         (&inventory, Method::GET, "/stock/mouse", "", "", 400),
         (&inventory, Method::GET, "/stock/UNICORN", "", "", 404),
         (&inventory, Method::GET, "/reservations/42", "", "", 400),
-        (&inventory, Method::GET, "/reservations/0192b3c4-0000-7000-8000-000000000001", "", "", 404),
+        (
+            &inventory,
+            Method::GET,
+            "/reservations/0192b3c4-0000-7000-8000-000000000001",
+            "",
+            "",
+            404,
+        ),
         (&inventory, Method::PUT, "/stock/MOUSE", json_type, r#"{"onHand":1}"#, 401),
     ] {
         let mut request = api.request(method.clone(), path).body(body.to_owned());
@@ -96,7 +147,11 @@ async fn every_bad_request_gets_a_problem_of_its_own_status(shop: Shop) {
         let answer = request.send().await.expect("an answer");
         assert_eq!(answer.status().as_u16(), expected, "{method} {path}");
         if expected >= 400 {
-            assert_eq!(answer.headers()["content-type"], "application/problem+json", "{method} {path}");
+            assert_eq!(
+                answer.headers()["content-type"],
+                "application/problem+json",
+                "{method} {path}"
+            );
             if expected == 405 {
                 assert!(answer.headers().contains_key("allow"), "{method} {path}");
             }
@@ -122,7 +177,9 @@ async fn stock_is_set_by_whoever_has_the_token_and_never_below_what_is_reserved(
     let (status, item) = put("GADGET", "secret", json!({"onHand": 2})).await;
     assert_eq!((status, &item["available"]), (StatusCode::OK, &json!(0)));
     assert_eq!(put("GADGET", "wrong", json!({"onHand": 9})).await.0, StatusCode::FORBIDDEN);
-    for bad in [json!({"onHand": -1}), json!({"onHand": 1.5}), json!({}), json!({"onHand": 1, "x": 1})] {
+    for bad in
+        [json!({"onHand": -1}), json!({"onHand": 1.5}), json!({}), json!({"onHand": 1, "x": 1})]
+    {
         assert_eq!(put("GADGET", "secret", bad).await.0, StatusCode::UNPROCESSABLE_ENTITY);
     }
     let (_, stock) = shop.inventory().get("/stock?limit=2").await;

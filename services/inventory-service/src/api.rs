@@ -63,7 +63,8 @@ async fn list_stock(
     let parameters = Parameters(query);
     let limit = parameters.limit()?;
     let after = parameters.parse("cursor", "the nextCursor of an earlier answer")?;
-    let items = in_background(async move { stock::list(&api.db, after, limit + 1).await }).await??;
+    let items =
+        in_background(async move { stock::list(&api.db, after, limit + 1).await }).await??;
     let views = items.into_iter().map(StockView::from).collect();
     Ok(Json(Page::new(views, limit, |item: &StockView| item.sku.to_string())))
 }
@@ -116,9 +117,8 @@ async fn show_reservation(
     State(api): State<Api>,
     Path(order_id): Path<String>,
 ) -> Result<Json<ReservationView>, Problem> {
-    let order_id: OrderId = order_id
-        .parse()
-        .map_err(|error| Problem::bad_request(format!("order id: {error}")))?;
+    let order_id: OrderId =
+        order_id.parse().map_err(|error| Problem::bad_request(format!("order id: {error}")))?;
     let found = in_background(async move { stock::reservation(&api.db, order_id).await }).await??;
     let none = || Problem::not_found(format!("nothing is reserved for order {order_id}"));
     found.map(Json).ok_or_else(none)

@@ -36,7 +36,8 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         application_name: NAME.to_owned(),
         max_connections: settings.database.database_connections,
     };
-    let connect = || database::connect(&settings.database.database_url, &pool).context("DATABASE_URL");
+    let connect =
+        || database::connect(&settings.database.database_url, &pool).context("DATABASE_URL");
     let (db, consumer_db) = (connect()?, connect()?);
     let transport = transport::connect(
         &settings.broker.broker_url,

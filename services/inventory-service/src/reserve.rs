@@ -1,6 +1,4 @@
-use contracts::{
-    Line, OrderPlaced, RejectionReason, Shortage, StockRejected, StockReserved,
-};
+use contracts::{Line, OrderPlaced, RejectionReason, Shortage, StockRejected, StockReserved};
 use crash_points::crash_point;
 use sea_orm::ActiveValue::Set;
 use sea_orm::{
@@ -57,7 +55,8 @@ pub(crate) async fn lock_stock(
 fn shortages(lines: &[Line], stock: &[stock_items::Model]) -> Vec<Shortage> {
     let shortage = |line: &Line| {
         let item = stock.iter().find(|item| item.sku == line.sku);
-        let (requested, available) = (line.quantity.into(), item.map_or(0, |item| item.available()));
+        let (requested, available) =
+            (line.quantity.into(), item.map_or(0, |item| item.available()));
         (item.is_none() || available < requested).then(|| Shortage {
             sku: line.sku.clone(),
             requested,

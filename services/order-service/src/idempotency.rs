@@ -31,14 +31,17 @@ impl IdempotencyKey {
     /// The key of a request, if it has one.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Option<Self>, Problem> {
         let mut values = headers.get_all("idempotency-key").iter();
-        let invalid = || Problem::bad_request("Idempotency-Key: expected 1 to 255 visible ASCII characters");
+        let invalid =
+            || Problem::bad_request("Idempotency-Key: expected 1 to 255 visible ASCII characters");
         match (values.next(), values.next()) {
             (None, _) => Ok(None),
             (Some(value), None) => {
                 let text = value.to_str().map_err(|_| invalid())?;
                 text.parse().map(Some).map_err(|()| invalid())
             }
-            (Some(_), Some(_)) => Err(Problem::bad_request("Idempotency-Key: expected one, got several")),
+            (Some(_), Some(_)) => {
+                Err(Problem::bad_request("Idempotency-Key: expected one, got several"))
+            }
         }
     }
 }
@@ -67,8 +70,7 @@ pub(crate) async fn claim(
         order_id: Set(order_id),
         created_at: Set(Utc::now()),
     };
-    let insert = idempotency_keys::Entity::insert(row.clone())
-        .on_conflict_do_nothing();
+    let insert = idempotency_keys::Entity::insert(row.clone()).on_conflict_do_nothing();
     if let TryInsertResult::Inserted(_) = insert.exec(tx).await? {
         return Ok(Claim::Ours);
     }

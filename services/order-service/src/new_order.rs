@@ -50,18 +50,23 @@ impl TryFrom<OrderBody> for NewOrder {
         for (index, line) in body.lines.iter().take(Lines::MAX).enumerate() {
             let at = format!("lines[{index}]");
             let sku = check(&mut errors, &format!("{at}.sku"), line.sku.parse::<Sku>());
-            let quantity = check(&mut errors, &format!("{at}.quantity"), line_quantity(line.quantity));
+            let quantity =
+                check(&mut errors, &format!("{at}.quantity"), line_quantity(line.quantity));
             if let (Some(sku), Some(quantity)) = (sku, quantity) {
                 lines.push(Line { sku, quantity });
             }
         }
         let lines = match body.lines.len() {
-            1..=Lines::MAX if errors.is_empty() => check(&mut errors, "lines", Lines::try_from(lines)),
+            1..=Lines::MAX if errors.is_empty() => {
+                check(&mut errors, "lines", Lines::try_from(lines))
+            }
             1..=Lines::MAX => None,
             _ => check(&mut errors, "lines", Err(contracts::InvalidLines::Count)),
         };
         match (customer_id, lines) {
-            (Some(customer_id), Some(lines)) if errors.is_empty() => Ok(Self { customer_id, lines }),
+            (Some(customer_id), Some(lines)) if errors.is_empty() => {
+                Ok(Self { customer_id, lines })
+            }
             _ => Err(Problem::invalid(errors)),
         }
     }
@@ -75,13 +80,14 @@ fn line_quantity(number: i64) -> Result<Quantity, String> {
         .ok_or_else(|| format!("expected a whole number from 1 to {MAX_LINE_QUANTITY}"))
 }
 
-fn check<T, E: ToString>(errors: &mut Vec<FieldError>, field: &str, value: Result<T, E>) -> Option<T> {
+fn check<T, E: ToString>(
+    errors: &mut Vec<FieldError>,
+    field: &str,
+    value: Result<T, E>,
+) -> Option<T> {
     value
         .map_err(|error| {
-            errors.push(FieldError {
-                field: field.to_owned(),
-                message: error.to_string(),
-            });
+            errors.push(FieldError { field: field.to_owned(), message: error.to_string() });
         })
         .ok()
 }

@@ -11,8 +11,8 @@ use sea_orm::{
 };
 use serde::Serialize;
 
-use crate::entity::orders::{self, Rejection, Stored};
 use crate::entity::order_lines;
+use crate::entity::orders::{self, Rejection, Stored};
 
 /// The version of the message that makes an order public.
 const PLACED_VERSION: i64 = 1;
@@ -130,7 +130,10 @@ fn stored_as(status: Status) -> Expr {
     })
 }
 
-async fn views(db: &DatabaseConnection, orders: Vec<orders::Model>) -> Result<Vec<OrderView>, DbErr> {
+async fn views(
+    db: &DatabaseConnection,
+    orders: Vec<orders::Model>,
+) -> Result<Vec<OrderView>, DbErr> {
     let mut lines: HashMap<OrderId, Vec<LineView>> = HashMap::new();
     let rows = order_lines::Entity::find()
         .filter(order_lines::Column::OrderId.is_in(orders.iter().map(|order| order.id)))

@@ -57,7 +57,8 @@ pub(crate) async fn place_order(
         lines: order.lines.clone(),
         placed_at: Utc::now(),
     };
-    outbox::append(&tx, NewMessage::new(ORDER_AGGREGATE, order_id, 1, OrderPlaced::TYPE, &event)?).await?;
+    outbox::append(&tx, NewMessage::new(ORDER_AGGREGATE, order_id, 1, OrderPlaced::TYPE, &event)?)
+        .await?;
     crash_point!("C3"); // rolled back: nothing visible, nothing published
 
     tx.commit().await?; // C4: cut here, the client can't know; the retry with the same key tells

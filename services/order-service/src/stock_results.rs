@@ -54,10 +54,8 @@ fn next_status(order: &Model, event: &StockEvent) -> Option<(Stored, Option<Reje
     match (order.status, event) {
         (Stored::Placed, StockEvent::Reserved(_)) => Some((Stored::Confirmed, None)),
         (Stored::Placed, StockEvent::Rejected(rejected)) => {
-            let rejection = Rejection {
-                reason: rejected.reason,
-                shortages: rejected.shortages.clone(),
-            };
+            let rejection =
+                Rejection { reason: rejected.reason, shortages: rejected.shortages.clone() };
             Some((Stored::Rejected, Some(rejection)))
         }
         (Stored::Placed | Stored::Confirmed | Stored::Cancelling, StockEvent::Released(_)) => {

@@ -31,8 +31,8 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     };
     let transport = transport::connect(&settings.broker.broker_url, contracts::topology(), options)
         .context("BROKER_URL")?;
-    let relay =
-        Relay::new(db.clone(), transport, settings.relay.options(name)).context("relay settings")?;
+    let relay = Relay::new(db.clone(), transport, settings.relay.options(name))
+        .context("relay settings")?;
     let listener = server::bind(settings.http_addr).await?;
 
     let health = Health::default()

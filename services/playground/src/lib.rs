@@ -64,11 +64,11 @@ async fn prepare(shop: &Shop) -> anyhow::Result<Sources> {
     Sources::new(orders, inventory, &shop.broker)
 }
 
-async fn open(url: &str, which: migrations::Database) -> anyhow::Result<sea_orm::DatabaseConnection> {
-    let pool = PoolSettings {
-        application_name: "playground".to_owned(),
-        max_connections: 2,
-    };
+async fn open(
+    url: &str,
+    which: migrations::Database,
+) -> anyhow::Result<sea_orm::DatabaseConnection> {
+    let pool = PoolSettings { application_name: "playground".to_owned(), max_connections: 2 };
     let db = database::connect(url, &pool)?;
     migrations::wait_for(&db, None).await?;
     migrations::up(&db, which).await?;

@@ -86,14 +86,16 @@ fn file(path: &str, text: &'static str) -> impl IntoResponse + use<> {
 }
 
 async fn with_policy(mut response: Response) -> Response {
-    response.headers_mut().insert(
-        header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static(CONTENT_SECURITY_POLICY),
-    );
+    response
+        .headers_mut()
+        .insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
     response
 }
 
-async fn to_orders(State(services): State<Services>, request: Request) -> Result<Response, Problem> {
+async fn to_orders(
+    State(services): State<Services>,
+    request: Request,
+) -> Result<Response, Problem> {
     forward(&services.client, &services.orders, request).await
 }
 
@@ -105,7 +107,11 @@ async fn to_inventory(
 }
 
 /// `/api/orders/…` becomes `/orders/…` of the service.
-async fn forward(client: &reqwest::Client, base: &str, request: Request) -> Result<Response, Problem> {
+async fn forward(
+    client: &reqwest::Client,
+    base: &str,
+    request: Request,
+) -> Result<Response, Problem> {
     let path = request.uri().path_and_query().map_or("", |path| path.as_str());
     let url = format!("{base}{}", path.strip_prefix("/api").unwrap_or(path));
     let (parts, body) = request.into_parts();
@@ -117,7 +123,8 @@ async fn forward(client: &reqwest::Client, base: &str, request: Request) -> Resu
     }
     let body = reqwest::Body::wrap_stream(body.into_data_stream());
     let answer = forwarded.body(body).send().await.map_err(|_| {
-        Problem::new(StatusCode::BAD_GATEWAY).detail("the service does not answer; try again in a moment")
+        Problem::new(StatusCode::BAD_GATEWAY)
+            .detail("the service does not answer; try again in a moment")
     })?;
     let mut response = Response::builder().status(answer.status());
     for (name, value) in answer.headers() {

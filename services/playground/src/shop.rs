@@ -34,9 +34,8 @@ impl Part {
 
 impl Shop {
     pub(crate) fn new(settings: &Settings, folder: &DataFolder) -> Self {
-        let or_sqlite = |url: &Option<String>, name| {
-            url.clone().unwrap_or_else(|| folder.sqlite_url(name))
-        };
+        let or_sqlite =
+            |url: &Option<String>, name| url.clone().unwrap_or_else(|| folder.sqlite_url(name));
         Self {
             orders_database: or_sqlite(&settings.orders_database_url, "orders.db"),
             inventory_database: or_sqlite(&settings.inventory_database_url, "inventory.db"),
@@ -56,7 +55,13 @@ impl Shop {
         vec![
             self.part("order-service", "order-service", 0, orders, &[]),
             self.part("inventory-service", "inventory-service", 1, inventory, &[]),
-            self.part("orders relay", "outbox-relay", 2, orders, &[("RELAY_APP_ID", "order-service")]),
+            self.part(
+                "orders relay",
+                "outbox-relay",
+                2,
+                orders,
+                &[("RELAY_APP_ID", "order-service")],
+            ),
             self.part(
                 "inventory relay",
                 "outbox-relay",

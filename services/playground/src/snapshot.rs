@@ -44,12 +44,23 @@ struct Query {
 }
 
 const OUTBOX_COLUMNS: &[&str] = &[
-    "id", "type", "aggregateId", "version", "status", "tries", "claimedBy", "lastError", "occurredOn", "sentAt",
+    "id",
+    "type",
+    "aggregateId",
+    "version",
+    "status",
+    "tries",
+    "claimedBy",
+    "lastError",
+    "occurredOn",
+    "sentAt",
 ];
-const OUTBOX: &str = "SELECT id, type, aggregate_id, aggregate_version, status, retry_count, claimed_by,
+const OUTBOX: &str =
+    "SELECT id, type, aggregate_id, aggregate_version, status, retry_count, claimed_by,
   last_error, {time(occurred_on)}, {time(sent_at)} FROM outbox_messages ORDER BY id DESC";
 const INBOX_COLUMNS: &[&str] = &["messageId", "processedAt"];
-const INBOX: &str = "SELECT message_id, {time(processed_at)} FROM inbox_messages ORDER BY processed_at DESC";
+const INBOX: &str =
+    "SELECT message_id, {time(processed_at)} FROM inbox_messages ORDER BY processed_at DESC";
 
 const ORDERS_TABLES: &[Query] = &[
     Query {
@@ -83,7 +94,12 @@ const INVENTORY_TABLES: &[Query] = &[
           (SELECT {lines} FROM reservation_lines l WHERE l.order_id = reservations.order_id),
           {time(updated_at)} FROM reservations ORDER BY updated_at DESC",
     },
-    Query { name: "inventoryOutbox", table: "outbox_messages", columns: OUTBOX_COLUMNS, sql: OUTBOX },
+    Query {
+        name: "inventoryOutbox",
+        table: "outbox_messages",
+        columns: OUTBOX_COLUMNS,
+        sql: OUTBOX,
+    },
     Query { name: "inventoryInbox", table: "inbox_messages", columns: INBOX_COLUMNS, sql: INBOX },
 ];
 
@@ -105,8 +121,8 @@ impl Sources {
             client_name: "playground".to_owned(),
             ..TransportOptions::default()
         };
-        let broker = transport::connect(broker_url, contracts::topology(), options)
-            .context("BROKER_URL")?;
+        let broker =
+            transport::connect(broker_url, contracts::topology(), options).context("BROKER_URL")?;
         Ok(Self { orders, inventory, broker })
     }
 
@@ -168,7 +184,9 @@ async fn read_table(db: &DatabaseConnection, query: &Query) -> Result<Table, DbE
 fn with_times(dialect: Dialect, sql: &str) -> String {
     let (before, after) = match dialect {
         Dialect::Sqlite => ("(", ")"),
-        Dialect::Postgres => ("to_char(", " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"),
+        Dialect::Postgres => {
+            ("to_char(", " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
+        }
     };
     sql.replace("{time(", before).replace(")}", after)
 }

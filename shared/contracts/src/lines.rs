@@ -105,7 +105,9 @@ mod tests {
         assert!(lines(&format!("[{}]", [line; 100].join(","))).is_ok());
         assert!(lines(&format!("[{}]", [line; 101].join(","))).is_err());
         assert!(lines("[]").is_err());
-        for bad in ["0", "-1", "1.0", "1e2", "\"5\"", "true", "null", "1000001", "99999999999999999999"] {
+        for bad in
+            ["0", "-1", "1.0", "1e2", "\"5\"", "true", "null", "1000001", "99999999999999999999"]
+        {
             let json = format!(r#"[{{"sku":"A","quantity":{bad}}}]"#);
             assert!(lines(&json).is_err(), "{bad}");
         }

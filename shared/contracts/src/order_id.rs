@@ -7,7 +7,17 @@ use uuid::Uuid;
 
 /// Identifies an order everywhere. Version 7, so that later orders sort after earlier ones.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, DeriveValueType,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    DeriveValueType,
 )]
 #[sea_orm(value_type = "String")]
 #[serde(try_from = "String", into = "String")]

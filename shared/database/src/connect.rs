@@ -51,7 +51,10 @@ pub enum InvalidDatabaseUrl {
 ///
 /// # Errors
 /// The URL can't be used.
-pub fn connect(url: &str, settings: &PoolSettings) -> Result<DatabaseConnection, InvalidDatabaseUrl> {
+pub fn connect(
+    url: &str,
+    settings: &PoolSettings,
+) -> Result<DatabaseConnection, InvalidDatabaseUrl> {
     match url.split_once(':').map(|(scheme, _)| scheme) {
         Some("sqlite") => sqlite(url),
         Some("postgres" | "postgresql") => postgres(url, settings),
@@ -75,11 +78,13 @@ fn sqlite(url: &str) -> Result<DatabaseConnection, InvalidDatabaseUrl> {
         .acquire_timeout(SQLITE_BUSY_TIMEOUT * 2)
         .idle_timeout(None)
         .max_lifetime(None)
-        .after_release(|connection, _| Box::pin(async move {
-            // See the same line in `postgres`. SQLite says an error when no transaction is open.
-            let _ = connection.execute("ROLLBACK").await;
-            Ok(true)
-        }))
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                // See the same line in `postgres`. SQLite says an error when no transaction is open.
+                let _ = connection.execute("ROLLBACK").await;
+                Ok(true)
+            })
+        })
         .connect_lazy_with(options);
     Ok(SqlxSqliteConnector::from_sqlx_sqlite_pool(pool))
 }
@@ -98,18 +103,22 @@ fn postgres(url: &str, settings: &PoolSettings) -> Result<DatabaseConnection, In
         .max_connections(settings.max_connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .test_before_acquire(false)
-        .before_acquire(|connection, _| Box::pin(async move {
-            // In place of sqlx's own ping, which waits for ever on a black hole.
-            match tokio::time::timeout(PING_TIMEOUT, connection.ping()).await {
-                Ok(answer) => answer.map(|()| true),
-                Err(_) => Ok(false),
-            }
-        }))
-        .after_release(|connection, _| Box::pin(async move {
-            // A `begin()` that was dropped in flight leaves its transaction open: without this
-            // line the next user's write would succeed and then vanish.
-            connection.execute("ROLLBACK").await.map(|_| true)
-        }))
+        .before_acquire(|connection, _| {
+            Box::pin(async move {
+                // In place of sqlx's own ping, which waits for ever on a black hole.
+                match tokio::time::timeout(PING_TIMEOUT, connection.ping()).await {
+                    Ok(answer) => answer.map(|()| true),
+                    Err(_) => Ok(false),
+                }
+            })
+        })
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                // A `begin()` that was dropped in flight leaves its transaction open: without this
+                // line the next user's write would succeed and then vanish.
+                connection.execute("ROLLBACK").await.map(|_| true)
+            })
+        })
         .connect_lazy_with(options);
     Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
 }

@@ -117,9 +117,7 @@ pub async fn create_table<C: ConnectionTrait>(
     columns: &str,
 ) -> Result<(), DbErr> {
     let dialect = Dialect::of(connection);
-    connection
-        .execute_unprepared(&table_ddl(dialect, table, columns))
-        .await?;
+    connection.execute_unprepared(&table_ddl(dialect, table, columns)).await?;
     if dialect == Dialect::Postgres {
         for (column, comment) in comments(columns) {
             let comment = comment.replace('\'', "''");

@@ -49,7 +49,11 @@ pub struct HintSender(Hint);
 impl HintSender {
     /// Starts the sender for `channel` (an SQL identifier). It ends with `shutdown`.
     #[must_use]
-    pub fn start(db: &DatabaseConnection, channel: &'static str, shutdown: CancellationToken) -> Self {
+    pub fn start(
+        db: &DatabaseConnection,
+        channel: &'static str,
+        shutdown: CancellationToken,
+    ) -> Self {
         let hint = Hint::default();
         // SQLite needs no sender: the watcher sees the commit itself.
         if db.get_database_backend() == DbBackend::Postgres {
@@ -73,7 +77,12 @@ impl HintSender {
 
 /// Starts a listener that raises `hint` whenever another process may have committed work.
 /// `channel` is the one given to [`HintSender::start`]. It ends with `shutdown`.
-pub fn listen(db: &DatabaseConnection, channel: &'static str, hint: Hint, shutdown: CancellationToken) {
+pub fn listen(
+    db: &DatabaseConnection,
+    channel: &'static str,
+    hint: Hint,
+    shutdown: CancellationToken,
+) {
     let db = db.clone();
     tokio::spawn(shutdown.run_until_cancelled_owned(async move {
         let mut delays = reconnect_delays();
@@ -109,9 +118,7 @@ async fn listen_postgres(
 ) -> Result<(), sqlx::Error> {
     // A pool of its own: a listener keeps its connection for good and must not starve the others.
     let options = db.get_postgres_connection_pool().connect_options();
-    let pool = PgPoolOptions::new()
-        .max_connections(1)
-        .connect_lazy_with((*options).clone());
+    let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with((*options).clone());
     let mut listener = PgListener::connect_with(&pool).await?;
     listener.listen(channel).await?;
     *delays = reconnect_delays();

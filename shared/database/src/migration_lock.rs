@@ -57,13 +57,11 @@ impl MigrationLock {
             return db.clone();
         }
         let options = (*db.get_postgres_connection_pool().connect_options()).clone();
-        let pool = PgPoolOptions::new()
-            .max_connections(1)
-            .connect_lazy_with(options.options([
-                ("statement_timeout", "0"),
-                ("lock_timeout", "0"),
-                ("idle_in_transaction_session_timeout", "0"),
-            ]));
+        let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options.options([
+            ("statement_timeout", "0"),
+            ("lock_timeout", "0"),
+            ("idle_in_transaction_session_timeout", "0"),
+        ]));
         SqlxPostgresConnector::from_sqlx_postgres_pool(pool)
     }
 
@@ -79,9 +77,7 @@ impl MigrationLock {
                 .bind(ADVISORY_LOCK)
                 .execute(&mut connection)
                 .await?;
-            Ok(Self {
-                _held: Held::Session(Box::new(connection)),
-            })
+            Ok(Self { _held: Held::Session(Box::new(connection)) })
         };
         lock.await.map_err(MigrationLockError::Server)
     }
@@ -97,14 +93,11 @@ impl MigrationLock {
             Ok(file)
         });
         match locked.await {
-            Ok(Ok(file)) => Ok(Self {
-                _held: Held::File(file),
-            }),
+            Ok(Ok(file)) => Ok(Self { _held: Held::File(file) }),
             Ok(Err(source)) => Err(MigrationLockError::File { path: shown, source }),
-            Err(panic) => Err(MigrationLockError::File {
-                path: shown,
-                source: std::io::Error::other(panic),
-            }),
+            Err(panic) => {
+                Err(MigrationLockError::File { path: shown, source: std::io::Error::other(panic) })
+            }
         }
     }
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use crash_points::crash_point;
 use database::Failure;
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use futures_util::FutureExt;
 use sea_orm::{DatabaseConnection, DbErr};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -104,10 +104,7 @@ impl<H: Handler> Consumer<H> {
     /// What health checks may watch.
     #[must_use]
     pub fn health(&self) -> ConsumerHealth {
-        ConsumerHealth {
-            broker: self.broker_link.watch(),
-            database: self.database_link.watch(),
-        }
+        ConsumerHealth { broker: self.broker_link.watch(), database: self.database_link.watch() }
     }
 
     /// Runs until `shutdown`, then finishes the message in hand; the rest goes back to the broker.

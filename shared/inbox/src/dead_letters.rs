@@ -65,7 +65,10 @@ impl Drain {
                     Some("rejected") => Reason::HandlerFailed,
                     _ => Reason::DeliveryLimit,
                 },
-                detail: format!("dead-lettered by the broker: {}", death.unwrap_or("no reason given")),
+                detail: format!(
+                    "dead-lettered by the broker: {}",
+                    death.unwrap_or("no reason given")
+                ),
             };
             park(&self.db, &self.consumer, &delivery, &why).await?;
             delivery.settle(Settlement::Ack).await?;

@@ -84,10 +84,7 @@ pub fn json_body<T: DeserializeOwned>(message: &Message, supported: i64) -> Resu
     }
     match serde_json::from_slice::<Object<T>>(&message.body) {
         Ok(object) => Ok(object.0),
-        Err(error) => Err(Unreadable {
-            reason: Reason::MalformedBody,
-            detail: error.to_string(),
-        }),
+        Err(error) => Err(Unreadable { reason: Reason::MalformedBody, detail: error.to_string() }),
     }
 }
 
@@ -137,7 +134,16 @@ mod tests {
 
     #[test]
     fn a_body_that_is_not_the_types_json_is_malformed() {
-        for body in [&b"\xff"[..], b"", b"{", b"7", b"[7]", b"{\"n\":7} x", b"{\"n\":1e400}", b"{\"n\":7,\"n\":7}"] {
+        for body in [
+            &b"\xff"[..],
+            b"",
+            b"{",
+            b"7",
+            b"[7]",
+            b"{\"n\":7} x",
+            b"{\"n\":1e400}",
+            b"{\"n\":7,\"n\":7}",
+        ] {
             let message = Message { body: body.to_vec(), ..Message::default() };
             let unreadable = json_body::<Body>(&message, 1).expect_err("unreadable");
             assert_eq!(unreadable.reason, Reason::MalformedBody, "{body:?}");

@@ -56,8 +56,8 @@ pub(crate) async fn park(
 ) -> Result<(), DbErr> {
     let dialect = Dialect::of(db);
     let message = &delivery.message;
-    let properties = properties(message).to_string();
-    let fingerprint = sha256_hex(&[properties.as_bytes(), &message.body]);
+    let properties = properties(message);
+    let fingerprint = fingerprint(&properties, &message.body);
     if delivery.redelivered && is_parked(db, consumer, &fingerprint).await? {
         return Ok(());
     }
@@ -75,7 +75,7 @@ pub(crate) async fn park(
         storable(message.properties.kind.as_deref()).into(),
         why.reason.to_string().into(),
         storable(Some(&why.detail)).into(),
-        properties.into(),
+        properties.to_string().into(),
         message.body.clone().into(),
         fingerprint.into(),
     ];
@@ -107,6 +107,18 @@ fn properties(message: &Message) -> Value {
         "properties": message.properties,
         "headers": message.headers,
     })
+}
+
+/// What RabbitMQ itself writes into the headers of a quorum queue's message, anew at each delivery.
+const DELIVERY_COUNTERS: [&str; 2] = ["x-delivery-count", "x-acquired-count"];
+
+/// The same for each delivery of a message.
+fn fingerprint(properties: &Value, body: &[u8]) -> String {
+    let mut constant = properties.clone();
+    if let Some(headers) = constant["headers"].as_object_mut() {
+        headers.retain(|name, _| !DELIVERY_COUNTERS.contains(&name.as_str()));
+    }
+    sha256_hex(&[constant.to_string().as_bytes(), body])
 }
 
 /// PostgreSQL's text can't hold NUL, and a stranger's message can.

@@ -41,7 +41,11 @@ pub async fn unsent_ids<C: ConnectionTrait>(
 /// The same question as an SQL condition for your own queries: true while the message of
 /// `aggregate_version` about the aggregate whose id the SQL expression `aggregate_id` gives waits.
 #[must_use]
-pub fn unsent_condition(aggregate_type: &str, aggregate_version: i64, aggregate_id: &str) -> String {
+pub fn unsent_condition(
+    aggregate_type: &str,
+    aggregate_version: i64,
+    aggregate_id: &str,
+) -> String {
     format!(
         "EXISTS (SELECT 1 FROM outbox_messages o
            WHERE o.aggregate_type = '{aggregate_type}' AND o.aggregate_id = {aggregate_id}

@@ -98,10 +98,7 @@ impl Relay {
     /// What health checks may watch.
     #[must_use]
     pub fn health(&self) -> RelayHealth {
-        RelayHealth {
-            broker: self.broker_link.watch(),
-            database: self.database_link.watch(),
-        }
+        RelayHealth { broker: self.broker_link.watch(), database: self.database_link.watch() }
     }
 
     /// Runs until `shutdown`, then finishes the pass in hand. Survives the loss of broker and database.

@@ -63,12 +63,8 @@ pub(crate) async fn claim(
         now = dialect.now(),
         skip_locked = dialect.skip_locked(),
     );
-    let values = [
-        claim.owner.into(),
-        claim.token.into(),
-        millis(lease).into(),
-        i64::from(limit).into(),
-    ];
+    let values =
+        [claim.owner.into(), claim.token.into(), millis(lease).into(), i64::from(limit).into()];
     let rows = db.query_all_raw(dialect.statement(sql, values)).await?;
     let mut claimed = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     // RETURNING is not ordered, whatever the sub-select says.

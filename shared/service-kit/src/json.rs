@@ -27,8 +27,10 @@ pub async fn read<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
     match tokio::time::timeout(BODY_TIMEOUT, body).await {
         Err(_) => Err(Problem::new(StatusCode::REQUEST_TIMEOUT)
             .detail(format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs()))),
-        Ok(Err(error)) if is_length_limit(&error) => Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE)
-            .detail(format!("the body is larger than {MAX_BODY} bytes"))),
+        Ok(Err(error)) if is_length_limit(&error) => {
+            Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE)
+                .detail(format!("the body is larger than {MAX_BODY} bytes")))
+        }
         Ok(Err(_)) => Err(Problem::bad_request("the body broke off")),
         Ok(Ok(body)) => parse(&body),
     }
@@ -85,6 +87,7 @@ fn field_error(error: &serde_path_to_error::Error<serde_json::Error>) -> FieldEr
 
 /// serde names a missing or repeated field in its text, and gives the path of the object around it.
 fn named_field(message: &str) -> Option<&str> {
-    let rest = message.strip_prefix("missing field `").or(message.strip_prefix("duplicate field `"));
+    let rest =
+        message.strip_prefix("missing field `").or(message.strip_prefix("duplicate field `"));
     rest?.strip_suffix('`')
 }

@@ -111,17 +111,15 @@ async fn problem_for_plain_error(response: Response) -> Response {
     let (mut parts, _) = response.into_parts();
     let problem = Problem::new(status).into_response();
     parts.headers.remove(header::CONTENT_LENGTH);
-    parts.headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/problem+json"),
-    );
+    parts
+        .headers
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
     Response::from_parts(parts, problem.into_body())
 }
 
 async fn no_sniffing(mut response: Response) -> Response {
-    response.headers_mut().insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
+    response
+        .headers_mut()
+        .insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }

@@ -90,5 +90,6 @@ pub fn loopback(port: u16) -> SocketAddr {
 /// # Errors
 /// The text is no duration.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text).map_err(|_| "expected a duration such as 500ms, 10s or 7d".to_owned())
+    humantime::parse_duration(text)
+        .map_err(|_| "expected a duration such as 500ms, 10s or 7d".to_owned())
 }

@@ -14,9 +14,7 @@ use crate::settings::LogSettings;
 pub fn start(settings: &LogSettings) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&settings.rust_log)
         .with_context(|| format!("RUST_LOG {:?}: not a log filter", settings.rust_log))?;
-    let logs = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = match settings.log_format.as_str() {
         "json" => logs.json().flatten_event(true).try_init(),
         _ => logs.with_ansi(std::io::stderr().is_terminal()).try_init(),

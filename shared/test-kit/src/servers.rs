@@ -31,7 +31,9 @@ impl Servers {
     pub fn from_environment() -> anyhow::Result<Self> {
         let variable = |name| {
             std::env::var(name).with_context(|| {
-                format!("{name} is not set: run the tests by ./scripts/test, which starts the servers")
+                format!(
+                    "{name} is not set: run the tests by ./scripts/test, which starts the servers"
+                )
             })
         };
         Ok(Self {

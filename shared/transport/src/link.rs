@@ -28,11 +28,7 @@ impl Link {
     /// `peer` is how logs name the other end: "broker", "database".
     #[must_use]
     pub fn new(peer: &'static str) -> Self {
-        Self {
-            peer,
-            state: watch::Sender::default(),
-            down_since: None,
-        }
+        Self { peer, state: watch::Sender::default(), down_since: None }
     }
 
     /// For health checks.

@@ -60,11 +60,7 @@ impl Delivery {
     /// For implementations of [`crate::Consumer`].
     #[must_use]
     pub fn new(message: Message, redelivered: bool, settle: Box<dyn Settle>) -> Self {
-        Self {
-            message,
-            redelivered,
-            settle,
-        }
+        Self { message, redelivered, settle }
     }
 
     /// Tells the broker what became of it.

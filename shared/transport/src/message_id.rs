@@ -8,7 +8,19 @@ use uuid::Uuid;
 /// Identifies a message in every attempt to publish and deliver it. The inbox recognises doubles by it.
 ///
 /// Stored as text in both databases, so that a person can read it and it needs no conversion there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, DeriveValueType)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    DeriveValueType,
+)]
 #[sea_orm(value_type = "String")]
 #[serde(try_from = "String", into = "String")]
 pub struct MessageId(Uuid);

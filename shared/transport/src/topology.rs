@@ -26,11 +26,7 @@ impl Queue {
     /// A queue with one binding and a delivery limit of 100.
     #[must_use]
     pub fn new(name: &str, binding: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            bindings: vec![binding.to_owned()],
-            delivery_limit: 100,
-        }
+        Self { name: name.to_owned(), bindings: vec![binding.to_owned()], delivery_limit: 100 }
     }
 
     /// The queue that takes what this one gives up on.

@@ -2,8 +2,8 @@ use chrono::{DateTime, Utc};
 use contracts::OrderId;
 use sea_orm::DerivePrimaryKey;
 use sea_orm::entity::prelude::{
-    ActiveModelBehavior, DeriveActiveEnum, DeriveEntityModel, DeriveRelation, EntityTrait, EnumIter,
-    PrimaryKeyTrait,
+    ActiveModelBehavior, DeriveActiveEnum, DeriveEntityModel, DeriveRelation, EntityTrait,
+    EnumIter, PrimaryKeyTrait,
 };
 use serde::Serialize;
 

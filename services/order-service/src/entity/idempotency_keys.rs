@@ -1,10 +1,9 @@
 use chrono::{DateTime, Utc};
 use contracts::OrderId;
-use sea_orm::entity::prelude::{
-    ActiveModelBehavior, DeriveEntityModel, DeriveRelation, EntityTrait, EnumIter,
-    PrimaryKeyTrait,
-};
 use sea_orm::DerivePrimaryKey;
+use sea_orm::entity::prelude::{
+    ActiveModelBehavior, DeriveEntityModel, DeriveRelation, EntityTrait, EnumIter, PrimaryKeyTrait,
+};
 
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "idempotency_keys")]

@@ -1,9 +1,8 @@
 use contracts::{OrderId, Sku};
-use sea_orm::entity::prelude::{
-    ActiveModelBehavior, DeriveEntityModel, DeriveRelation, EntityTrait, EnumIter,
-    PrimaryKeyTrait,
-};
 use sea_orm::DerivePrimaryKey;
+use sea_orm::entity::prelude::{
+    ActiveModelBehavior, DeriveEntityModel, DeriveRelation, EntityTrait, EnumIter, PrimaryKeyTrait,
+};
 
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "order_lines")]

@@ -1,8 +1,8 @@
 use chrono::{DateTime, Utc};
 use contracts::{CustomerId, OrderId, RejectionReason, Shortage};
 use sea_orm::entity::prelude::{
-    ActiveModelBehavior, DeriveActiveEnum, DeriveEntityModel, DeriveRelation,
-    EntityTrait, EnumIter, PrimaryKeyTrait,
+    ActiveModelBehavior, DeriveActiveEnum, DeriveEntityModel, DeriveRelation, EntityTrait,
+    EnumIter, PrimaryKeyTrait,
 };
 use sea_orm::{DerivePrimaryKey, FromJsonQueryResult};
 use serde::{Deserialize, Serialize};

@@ -249,7 +249,7 @@ async fn durable(witness: &DatabaseConnection) -> i64 {
 }
 
 /// Takes one off a counter, unless it is 0.
-fn take_one(counter: &AtomicUsize) -> bool {
+pub(crate) fn take_one(counter: &AtomicUsize) -> bool {
     let taken = counter.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
     taken.is_ok()
 }

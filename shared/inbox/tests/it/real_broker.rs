@@ -13,7 +13,7 @@ use transport::{
 
 use crate::actor::Then;
 use crate::bench::{Inbox, QUEUE, Running, message, quick};
-use crate::broker::lost;
+use crate::broker::{lost, take_one};
 
 on_both_databases!(
     a_message_published_20_times_has_one_effect_and_garbage_is_parked,
@@ -21,13 +21,13 @@ on_both_databases!(
 );
 
 async fn a_message_published_20_times_has_one_effect_and_garbage_is_parked(inbox: Inbox) {
-    let broker = real_broker(&inbox).await;
+    let broker = WatchedBroker::new(&inbox, 0).await;
     let mut messages = vec![message("it", Then::Ack); 20];
     messages.insert(7, garbage());
-    publish(&broker, &messages).await;
+    broker.publish(&messages).await;
 
     let running = run_consumer(&inbox, &broker);
-    eventually("the queue is empty", async || is_empty(&broker).await).await;
+    eventually("all are settled", async || broker.acks() == 21).await;
     running.stop().await;
 
     assert_eq!(inbox.effects().await, ["it"]);
@@ -36,26 +36,28 @@ async fn a_message_published_20_times_has_one_effect_and_garbage_is_parked(inbox
     assert_eq!(parked.len(), 1);
     assert_eq!(parked[0].body, b"\x00\xff");
     assert_eq!(parked[0].reason, "malformed_message_id");
+    broker.assert_empty().await;
 }
 
 async fn acks_lost_on_the_way_bring_messages_again_without_a_second_effect_or_parking(
     inbox: Inbox,
 ) {
-    let broker = real_broker(&inbox).await;
-    publish(&broker, &[garbage(), message("it", Then::Ack), message("parked", Then::Park)]).await;
+    let broker = WatchedBroker::new(&inbox, 3).await;
+    broker
+        .publish(&[garbage(), message("it", Then::Ack), message("parked", Then::Park)])
+        .await;
 
-    let losing = LosingAcks { broker: broker.clone(), acks_to_lose: Arc::new(3.into()) };
-    let acks_to_lose = losing.acks_to_lose.clone();
-    let running = run_consumer(&inbox, &(Arc::new(losing) as Arc<dyn Transport>));
-    eventually("acks were lost", async || acks_to_lose.load(Ordering::SeqCst) == 0).await;
-    eventually("the queue is empty", async || is_empty(&broker).await).await;
+    let running = run_consumer(&inbox, &broker);
+    eventually("all are settled", async || broker.acks() == 3).await;
     running.stop().await;
 
+    assert_eq!(broker.0.acks_to_lose.load(Ordering::SeqCst), 0, "they were lost indeed");
     assert_eq!(inbox.effects().await, ["it"]);
     let mut reasons: Vec<_> =
         inbox.parked().await.into_iter().map(|parked| parked.reason).collect();
     reasons.sort_unstable();
     assert_eq!(reasons, ["handler_failed", "malformed_message_id"], "each of them once");
+    broker.assert_empty().await;
 }
 
 fn garbage() -> Message {
@@ -66,46 +68,64 @@ fn garbage() -> Message {
     }
 }
 
-async fn real_broker(inbox: &Inbox) -> Arc<dyn Transport> {
-    let topology = Topology {
-        exchange: "shop.events".to_owned(),
-        dead_letter_exchange: "shop.dead-letters".to_owned(),
-        queues: vec![Queue::new(QUEUE, "act.*")],
-    };
-    let url = inbox.storage.create_broker().await.expect("a broker");
-    transport::connect(&url, topology, TransportOptions::default()).expect("a valid URL")
+fn run_consumer(inbox: &Inbox, broker: &WatchedBroker) -> Running {
+    let transport = Arc::new(broker.clone());
+    Running::start(Consumer::new(
+        inbox.another_pool(),
+        transport,
+        inbox.actor.clone(),
+        quick(),
+    ))
 }
 
-async fn publish(broker: &Arc<dyn Transport>, messages: &[Message]) {
-    let publisher = broker.publisher().await.expect("a session");
-    let published = publisher.publish(messages).await;
-    assert!(published.outcomes.iter().all(|outcome| *outcome == Outcome::Confirmed));
-    assert_eq!(published.outcomes.len(), messages.len());
-}
+/// The real broker, behind a line that counts acknowledgements and loses the first ones, and the
+/// session with each.
+#[derive(Clone)]
+struct WatchedBroker(Arc<Line>);
 
-fn run_consumer(inbox: &Inbox, broker: &Arc<dyn Transport>) -> Running {
-    let consumer =
-        Consumer::new(inbox.another_pool(), broker.clone(), inbox.actor.clone(), quick());
-    Running::start(consumer)
-}
-
-/// Whether everything was acknowledged. RabbitMQ does not count what is in somebody's hand, so a
-/// consumer must also have ended its work: it is asked for twice in a row.
-async fn is_empty(broker: &Arc<dyn Transport>) -> bool {
-    let depths: Vec<QueueDepth> = broker.depths().await.expect("depths");
-    depths.iter().all(|depth| depth.ready == 0)
-}
-
-/// The real broker behind a line that loses acknowledgements, and the session with each.
-struct LosingAcks {
+struct Line {
     broker: Arc<dyn Transport>,
-    acks_to_lose: Arc<AtomicUsize>,
+    acks_to_lose: AtomicUsize,
+    acks: AtomicUsize,
+}
+
+impl WatchedBroker {
+    async fn new(inbox: &Inbox, acks_to_lose: usize) -> Self {
+        let topology = Topology {
+            exchange: "shop.events".to_owned(),
+            dead_letter_exchange: "shop.dead-letters".to_owned(),
+            queues: vec![Queue::new(QUEUE, "act.*")],
+        };
+        let url = inbox.storage.create_broker().await.expect("a broker");
+        let broker = transport::connect(&url, topology, TransportOptions::default());
+        Self(Arc::new(Line {
+            broker: broker.expect("a valid URL"),
+            acks_to_lose: acks_to_lose.into(),
+            acks: AtomicUsize::default(),
+        }))
+    }
+
+    async fn publish(&self, messages: &[Message]) {
+        let publisher = self.publisher().await.expect("a session");
+        let outcomes = publisher.publish(messages).await.outcomes;
+        assert_eq!(outcomes, vec![Outcome::Confirmed; messages.len()]);
+    }
+
+    /// How many acknowledgements have arrived.
+    fn acks(&self) -> usize {
+        self.0.acks.load(Ordering::SeqCst)
+    }
+
+    async fn assert_empty(&self) {
+        let depths = self.depths().await.expect("depths");
+        assert!(depths.iter().all(|depth| depth.ready == 0), "{depths:?}");
+    }
 }
 
 #[async_trait]
-impl Transport for LosingAcks {
+impl Transport for WatchedBroker {
     async fn publisher(&self) -> Result<Box<dyn Publisher>, TransportError> {
-        self.broker.publisher().await
+        self.0.broker.publisher().await
     }
 
     async fn consumer(
@@ -113,44 +133,43 @@ impl Transport for LosingAcks {
         queue: &str,
         prefetch: u16,
     ) -> Result<Box<dyn transport::Consumer>, TransportError> {
-        let session = self.broker.consumer(queue, prefetch).await?;
-        Ok(Box::new(LosingSession { session, acks_to_lose: self.acks_to_lose.clone() }))
+        let session = self.0.broker.consumer(queue, prefetch).await?;
+        Ok(Box::new(WatchedSession { session, line: self.0.clone() }))
     }
 
     async fn depths(&self) -> Result<Vec<QueueDepth>, TransportError> {
-        self.broker.depths().await
+        self.0.broker.depths().await
     }
 }
 
-struct LosingSession {
+struct WatchedSession {
     session: Box<dyn transport::Consumer>,
-    acks_to_lose: Arc<AtomicUsize>,
+    line: Arc<Line>,
 }
 
 #[async_trait]
-impl transport::Consumer for LosingSession {
+impl transport::Consumer for WatchedSession {
     async fn next(&mut self) -> Result<Delivery, TransportError> {
         let delivery = self.session.next().await?;
         let (message, redelivered) = (delivery.message.clone(), delivery.redelivered);
-        let settle = LosingSettle { delivery, acks_to_lose: self.acks_to_lose.clone() };
+        let settle = WatchedSettle { delivery, line: self.line.clone() };
         Ok(Delivery::new(message, redelivered, Box::new(settle)))
     }
 }
 
-struct LosingSettle {
+struct WatchedSettle {
     delivery: Delivery,
-    acks_to_lose: Arc<AtomicUsize>,
+    line: Arc<Line>,
 }
 
 #[async_trait]
-impl Settle for LosingSettle {
+impl Settle for WatchedSettle {
     async fn settle(self: Box<Self>, settlement: Settlement) -> Result<(), TransportError> {
-        let left = self.acks_to_lose.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| {
-            n.checked_sub(1)
-        });
-        match left {
-            Ok(_) => Err(lost()),
-            Err(_) => self.delivery.settle(settlement).await,
+        if take_one(&self.line.acks_to_lose) {
+            return Err(lost());
         }
+        self.delivery.settle(settlement).await?;
+        self.line.acks.fetch_add(1, Ordering::SeqCst);
+        Ok(())
     }
 }

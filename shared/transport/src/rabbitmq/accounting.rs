@@ -46,9 +46,7 @@ impl Answer {
 /// Gives each message of a batch its outcome. `answers` belong to `sent` one by one, and the
 /// batch had its channel for itself.
 pub(super) fn outcomes(sent: &[Key<'_>], answers: &[Answer]) -> Vec<Outcome> {
-    let complete = !answers
-        .iter()
-        .any(|answer| matches!(answer, Answer::Missing(_)));
+    let complete = !answers.iter().any(|answer| matches!(answer, Answer::Missing(_)));
     let verdicts = verdicts(sent, answers);
     let outcome = |(key, answer): (&Key<'_>, &Answer)| match verdicts.get(key) {
         Some(verdict) => verdict.clone(),
@@ -75,11 +73,8 @@ fn verdicts<'a>(sent: &[Key<'a>], answers: &'a [Answer]) -> HashMap<Key<'a>, Out
         // Some of the copies were returned, perhaps since a binding came or went meanwhile, and
         // nothing says which ones.
         let doubtful = count < copies.get(&key).copied().unwrap_or_default();
-        let outcome = if doubtful {
-            Outcome::Unknown
-        } else {
-            Outcome::Unroutable(reason.to_owned())
-        };
+        let outcome =
+            if doubtful { Outcome::Unknown } else { Outcome::Unroutable(reason.to_owned()) };
         (key, outcome)
     };
     returned.into_iter().map(verdict).collect()
@@ -119,24 +114,13 @@ mod tests {
 
     #[test]
     fn a_return_counts_for_its_message_and_not_for_the_confirm_that_carried_it() {
-        let answers = [
-            Answer::Ack(returned(SENT[2])),
-            Answer::Nack(None),
-            Answer::Ack(None),
-        ];
-        assert_eq!(
-            outcomes(&SENT, &answers),
-            [Outcome::Confirmed, Outcome::Nacked, unroutable()]
-        );
+        let answers = [Answer::Ack(returned(SENT[2])), Answer::Nack(None), Answer::Ack(None)];
+        assert_eq!(outcomes(&SENT, &answers), [Outcome::Confirmed, Outcome::Nacked, unroutable()]);
     }
 
     #[test]
     fn a_message_that_was_returned_and_nacked_is_unroutable() {
-        let answers = [
-            Answer::Nack(returned(SENT[0])),
-            Answer::Ack(None),
-            Answer::Ack(None),
-        ];
+        let answers = [Answer::Nack(returned(SENT[0])), Answer::Ack(None), Answer::Ack(None)];
         assert_eq!(
             outcomes(&SENT, &answers),
             [unroutable(), Outcome::Confirmed, Outcome::Confirmed]
@@ -145,20 +129,9 @@ mod tests {
 
     #[test]
     fn in_a_broken_batch_only_an_empty_confirm_proves_that_the_message_was_kept() {
-        let answers = [
-            Answer::Ack(None),
-            Answer::Ack(returned(SENT[0])),
-            Answer::Missing(None),
-        ];
-        assert_eq!(
-            outcomes(&SENT, &answers),
-            [unroutable(), Outcome::Unknown, Outcome::Unknown]
-        );
-        let answers = [
-            Answer::Ack(None),
-            Answer::Missing(None),
-            Answer::Missing(None),
-        ];
+        let answers = [Answer::Ack(None), Answer::Ack(returned(SENT[0])), Answer::Missing(None)];
+        assert_eq!(outcomes(&SENT, &answers), [unroutable(), Outcome::Unknown, Outcome::Unknown]);
+        let answers = [Answer::Ack(None), Answer::Missing(None), Answer::Missing(None)];
         assert_eq!(
             outcomes(&SENT, &answers),
             [Outcome::Confirmed, Outcome::Unknown, Outcome::Unknown]
@@ -168,25 +141,15 @@ mod tests {
     #[test]
     fn messages_without_an_id_are_told_apart_by_their_routing_key() {
         let sent = [(None, "a"), (None, "b"), (None, "a")];
-        let answers = [
-            Answer::Ack(returned(sent[0])),
-            Answer::Ack(returned(sent[2])),
-            Answer::Ack(None),
-        ];
-        assert_eq!(
-            outcomes(&sent, &answers),
-            [unroutable(), Outcome::Confirmed, unroutable()]
-        );
+        let answers =
+            [Answer::Ack(returned(sent[0])), Answer::Ack(returned(sent[2])), Answer::Ack(None)];
+        assert_eq!(outcomes(&sent, &answers), [unroutable(), Outcome::Confirmed, unroutable()]);
     }
 
     #[test]
     fn a_return_that_could_be_of_either_of_two_messages_confirms_neither() {
         let sent = [(None, "a"), (None, "b"), (None, "a")];
-        let answers = [
-            Answer::Ack(returned(sent[0])),
-            Answer::Ack(None),
-            Answer::Ack(None),
-        ];
+        let answers = [Answer::Ack(returned(sent[0])), Answer::Ack(None), Answer::Ack(None)];
         assert_eq!(
             outcomes(&sent, &answers),
             [Outcome::Unknown, Outcome::Confirmed, Outcome::Unknown]

@@ -66,16 +66,10 @@ async fn send_one(
     message: &Outgoing<'_>,
 ) -> lapin::Result<Confirmation> {
     // Without `mandatory` the broker confirms what no queue wants, and drops it.
-    let options = BasicPublishOptions {
-        mandatory: true,
-        immediate: false,
-    };
+    let options = BasicPublishOptions { mandatory: true, immediate: false };
     let (exchange, key) = (exchange.clone(), message.routing_key.clone());
     let properties = message.properties.clone();
-    channel
-        .basic_publish(exchange, key, options, message.body, properties)
-        .await?
-        .await
+    channel.basic_publish(exchange, key, options, message.body, properties).await?.await
 }
 
 fn read(confirm: Option<lapin::Result<Confirmation>>, in_time: bool) -> (Answer, Option<Failure>) {
@@ -86,10 +80,9 @@ fn read(confirm: Option<lapin::Result<Confirmation>>, in_time: bool) -> (Answer,
         Some(Ok(Confirmation::Nack(returned))) if in_time => {
             (Answer::Nack(returned.map(read_return)), None)
         }
-        Some(Ok(Confirmation::Ack(returned) | Confirmation::Nack(returned))) => (
-            Answer::Missing(returned.map(read_return)),
-            Some(Failure::Late),
-        ),
+        Some(Ok(Confirmation::Ack(returned) | Confirmation::Nack(returned))) => {
+            (Answer::Missing(returned.map(read_return)), Some(Failure::Late))
+        }
         Some(Ok(Confirmation::NotRequested)) => (Answer::Missing(None), Some(Failure::Unconfirmed)),
         Some(Err(error)) => (Answer::Missing(None), Some(Failure::Ended(error))),
         None => (Answer::Missing(None), Some(Failure::Late)),

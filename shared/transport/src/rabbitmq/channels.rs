@@ -45,18 +45,11 @@ impl Channels {
         deadline: Deadline,
     ) -> Result<(), TransportError> {
         let select = async {
-            let selected = channel
-                .confirm_select(ConfirmSelectOptions::default())
-                .await;
+            let selected = channel.confirm_select(ConfirmSelectOptions::default()).await;
             selected.map_err(|error| session.opening_error(error))
         };
-        deadline
-            .limit("switching publisher confirms on", select)
-            .await?;
-        self.lock().push(Entry {
-            channel,
-            idle: false,
-        });
+        deadline.limit("switching publisher confirms on", select).await?;
+        self.lock().push(Entry { channel, idle: false });
         Ok(())
     }
 
@@ -68,9 +61,7 @@ impl Channels {
     }
 
     pub(super) fn all_connected(&self) -> bool {
-        self.lock()
-            .iter()
-            .all(|entry| entry.channel.status().connected())
+        self.lock().iter().all(|entry| entry.channel.status().connected())
     }
 
     fn take_idle(&self) -> Option<Channel> {

@@ -31,9 +31,7 @@ impl RabbitConsumer {
         prefetch: u16,
     ) -> Result<Self, TransportError> {
         let deadline = broker.deadline();
-        let session = broker
-            .connect(&format!("consumer of {queue}"), deadline)
-            .await?;
+        let session = broker.connect(&format!("consumer of {queue}"), deadline).await?;
         let channel = broker.declared_channel(&session, deadline).await?;
         let queue = declare::name(queue)?;
         let client = &broker.options.client_name;
@@ -41,31 +39,15 @@ impl RabbitConsumer {
         let tag = ShortString::try_new(format!("{client}-{:08x}", rand::random::<u32>()));
         let subscribe = async {
             // Per consumer: RabbitMQ 4 refuses a limit for the whole channel on quorum queues.
-            channel
-                .basic_qos(prefetch, BasicQosOptions { global: false })
-                .await?;
-            let options = BasicConsumeOptions {
-                no_ack: false,
-                ..Default::default()
-            };
+            channel.basic_qos(prefetch, BasicQosOptions { global: false }).await?;
+            let options = BasicConsumeOptions { no_ack: false, ..Default::default() };
             let tag = tag.unwrap_or_default();
-            channel
-                .basic_consume(queue, tag, options, FieldTable::default())
-                .await
+            channel.basic_consume(queue, tag, options, FieldTable::default()).await
         };
-        let subscribe = async {
-            subscribe
-                .await
-                .map_err(|error| session.opening_error(error))
-        };
+        let subscribe = async { subscribe.await.map_err(|error| session.opening_error(error)) };
         let stream = deadline.limit("subscribing", subscribe).await?;
         let settle_limit = broker.options.confirm_timeout;
-        Ok(Self {
-            stream,
-            session,
-            settle_limit,
-            ended: None,
-        })
+        Ok(Self { stream, session, settle_limit, ended: None })
     }
 
     fn end(&mut self, reason: String) -> TransportError {
@@ -95,10 +77,7 @@ impl RabbitConsumer {
     fn read(&self, delivery: lapin::message::Delivery) -> Delivery {
         let message = wire::incoming(&delivery.routing_key, &delivery.properties, delivery.data);
         let redelivered = delivery.redelivered || delivered_before(&message.headers);
-        let settle = RabbitSettle {
-            acker: delivery.acker,
-            limit: self.settle_limit,
-        };
+        let settle = RabbitSettle { acker: delivery.acker, limit: self.settle_limit };
         Delivery::new(message, redelivered, Box::new(settle))
     }
 }
@@ -111,12 +90,7 @@ impl Drop for RabbitConsumer {
 
 /// Quorum queues count deliveries in a header as well as setting the protocol's flag.
 fn delivered_before(headers: &Headers) -> bool {
-    let count = |name| {
-        headers
-            .get(name)
-            .and_then(serde_json::Value::as_i64)
-            .unwrap_or_default()
-    };
+    let count = |name| headers.get(name).and_then(serde_json::Value::as_i64).unwrap_or_default();
     count("x-delivery-count") > 0 || count("x-acquired-count") > 0
 }
 
@@ -133,12 +107,7 @@ impl Settle for RabbitSettle {
             match settlement {
                 Settlement::Ack => acker.ack(BasicAckOptions { multiple: false }).await,
                 Settlement::Requeue => {
-                    acker
-                        .nack(BasicNackOptions {
-                            multiple: false,
-                            requeue: true,
-                        })
-                        .await
+                    acker.nack(BasicNackOptions { multiple: false, requeue: true }).await
                 }
                 Settlement::DeadLetter => acker.reject(BasicRejectOptions { requeue: false }).await,
             }

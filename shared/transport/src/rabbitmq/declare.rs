@@ -21,14 +21,10 @@ pub(super) async fn topology(
 ) -> Result<(), TransportError> {
     let exchange = name(&topology.exchange)?;
     let dead_letters = name(&topology.dead_letter_exchange)?;
-    let durable = ExchangeDeclareOptions {
-        durable: true,
-        ..Default::default()
-    };
-    for (exchange, kind) in [
-        (&exchange, ExchangeKind::Topic),
-        (&dead_letters, ExchangeKind::Direct),
-    ] {
+    let durable = ExchangeDeclareOptions { durable: true, ..Default::default() };
+    for (exchange, kind) in
+        [(&exchange, ExchangeKind::Topic), (&dead_letters, ExchangeKind::Direct)]
+    {
         channel
             .exchange_declare(exchange.clone(), kind, durable, FieldTable::default())
             .await
@@ -38,20 +34,12 @@ pub(super) async fn topology(
         // First the place for dead letters, so that the queue never lacks one.
         let own = name(&queue.name)?;
         let dead = name(&queue.dead_letter_queue())?;
-        declare(channel, &dead, dead_letter_arguments())
-            .await
-            .map_err(&failed)?;
-        bind(channel, &dead, &dead_letters, own.clone())
-            .await
-            .map_err(&failed)?;
+        declare(channel, &dead, dead_letter_arguments()).await.map_err(&failed)?;
+        bind(channel, &dead, &dead_letters, own.clone()).await.map_err(&failed)?;
 
-        declare(channel, &own, arguments(queue, &dead_letters))
-            .await
-            .map_err(&failed)?;
+        declare(channel, &own, arguments(queue, &dead_letters)).await.map_err(&failed)?;
         for pattern in &queue.bindings {
-            bind(channel, &own, &exchange, name(pattern)?)
-                .await
-                .map_err(&failed)?;
+            bind(channel, &own, &exchange, name(pattern)?).await.map_err(&failed)?;
         }
     }
     Ok(())
@@ -69,14 +57,8 @@ fn arguments(queue: &Queue, dead_letter_exchange: &ShortString) -> FieldTable {
     arguments
         .insert("x-queue-type".into(), text("quorum"))
         // Without a limit, 3.10 puts a requeued message at the back of the queue.
-        .insert(
-            "x-delivery-limit".into(),
-            AMQPValue::LongLongInt(queue.delivery_limit.into()),
-        )
-        .insert(
-            "x-dead-letter-exchange".into(),
-            text(dead_letter_exchange.as_str()),
-        )
+        .insert("x-delivery-limit".into(), AMQPValue::LongLongInt(queue.delivery_limit.into()))
+        .insert("x-dead-letter-exchange".into(), text(dead_letter_exchange.as_str()))
         .insert("x-dead-letter-routing-key".into(), text(&queue.name))
         // The default strategy is at most once: a dead letter could get lost on its way. This
         // one keeps it in its queue until the other has it, and needs `reject-publish`.
@@ -88,10 +70,7 @@ fn arguments(queue: &Queue, dead_letter_exchange: &ShortString) -> FieldTable {
 fn dead_letter_arguments() -> FieldTable {
     let mut arguments = FieldTable::default();
     arguments
-        .insert(
-            "x-queue-type".into(),
-            AMQPValue::LongString("quorum".into()),
-        )
+        .insert("x-queue-type".into(), AMQPValue::LongString("quorum".into()))
         .insert("x-delivery-limit".into(), AMQPValue::LongInt(NEVER));
     arguments
 }
@@ -101,13 +80,8 @@ async fn declare(
     queue: &ShortString,
     arguments: FieldTable,
 ) -> lapin::Result<()> {
-    let durable = QueueDeclareOptions {
-        durable: true,
-        ..Default::default()
-    };
-    channel
-        .queue_declare(queue.clone(), durable, arguments)
-        .await?;
+    let durable = QueueDeclareOptions { durable: true, ..Default::default() };
+    channel.queue_declare(queue.clone(), durable, arguments).await?;
     Ok(())
 }
 
@@ -119,7 +93,5 @@ async fn bind(
 ) -> lapin::Result<()> {
     let (queue, exchange) = (queue.clone(), exchange.clone());
     let options = QueueBindOptions::default();
-    channel
-        .queue_bind(queue, exchange, pattern, options, FieldTable::default())
-        .await
+    channel.queue_bind(queue, exchange, pattern, options, FieldTable::default()).await
 }

@@ -58,14 +58,8 @@ async fn depth(
     queue: String,
 ) -> Result<Option<QueueDepth>, TransportError> {
     let name = declare::name(&queue)?;
-    let look = QueueDeclareOptions {
-        passive: true,
-        ..Default::default()
-    };
-    match channel
-        .queue_declare(name, look, FieldTable::default())
-        .await
-    {
+    let look = QueueDeclareOptions { passive: true, ..Default::default() };
+    match channel.queue_declare(name, look, FieldTable::default()).await {
         Ok(found) => Ok(Some(QueueDepth {
             queue,
             ready: found.message_count().into(),

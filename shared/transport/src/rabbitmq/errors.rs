@@ -14,29 +14,19 @@ const NOT_ALLOWED: u16 = 530;
 pub(super) fn opening(url: &str, error: lapin::Error) -> TransportError {
     match error.kind() {
         ErrorKind::ProtocolError(refusal) => match refusal.get_id() {
-            ACCESS_REFUSED | NOT_ALLOWED => TransportError::AccessRefused {
-                url: url.to_owned(),
-                reason: words(refusal),
-            },
-            PRECONDITION_FAILED => TransportError::TopologyMismatch {
-                reason: words(refusal),
-            },
-            _ => TransportError::SessionLost {
-                reason: words(refusal),
-            },
+            ACCESS_REFUSED | NOT_ALLOWED => {
+                TransportError::AccessRefused { url: url.to_owned(), reason: words(refusal) }
+            }
+            PRECONDITION_FAILED => TransportError::TopologyMismatch { reason: words(refusal) },
+            _ => TransportError::SessionLost { reason: words(refusal) },
         },
-        _ => TransportError::Unreachable {
-            url: url.to_owned(),
-            source: Box::new(error),
-        },
+        _ => TransportError::Unreachable { url: url.to_owned(), source: Box::new(error) },
     }
 }
 
 /// A failure of a session that worked.
 pub(super) fn lost(error: &lapin::Error) -> TransportError {
-    TransportError::SessionLost {
-        reason: reason(error),
-    }
+    TransportError::SessionLost { reason: reason(error) }
 }
 
 /// The same as text.

@@ -28,9 +28,10 @@ pub(super) fn to_table(headers: &Headers) -> Result<FieldTable, String> {
 
 /// How many bytes the table takes on the wire: a table can't be split into several frames.
 pub(super) fn encoded_len(table: &FieldTable) -> usize {
-    table.inner().iter().fold(4, |sum, (name, value)| {
-        sum + 1 + name.as_str().len() + encoded_value_len(value)
-    })
+    table
+        .inner()
+        .iter()
+        .fold(4, |sum, (name, value)| sum + 1 + name.as_str().len() + encoded_value_len(value))
 }
 
 /// A short string, or the sentence that says why not. (`ShortString::from` panics instead.)
@@ -156,11 +157,7 @@ fn encoded_value_len(value: &AMQPValue) -> usize {
         AMQPValue::ByteArray(value) => 4 + value.as_slice().len(),
         AMQPValue::FieldTable(table) => encoded_len(table),
         AMQPValue::FieldArray(array) => {
-            4 + array
-                .as_slice()
-                .iter()
-                .map(encoded_value_len)
-                .sum::<usize>()
+            4 + array.as_slice().iter().map(encoded_value_len).sum::<usize>()
         }
     }
 }
@@ -187,14 +184,8 @@ mod tests {
             (AMQPValue::Double(f64::NAN), json!("NaN")),
             (AMQPValue::Float(f32::INFINITY), json!("inf")),
             (AMQPValue::LongString("café".into()), json!("café")),
-            (
-                AMQPValue::LongString(vec![0xff, 0x00].into()),
-                json!({"bytes": "ff00"}),
-            ),
-            (
-                AMQPValue::ByteArray(vec![0x61].into()),
-                json!({"bytes": "61"}),
-            ),
+            (AMQPValue::LongString(vec![0xff, 0x00].into()), json!({"bytes": "ff00"})),
+            (AMQPValue::ByteArray(vec![0x61].into()), json!({"bytes": "61"})),
             (AMQPValue::Void, Value::Null),
             (decimal(2, 123), json!("1.23")),
             (decimal(3, 5), json!("0.005")),
@@ -237,18 +228,15 @@ mod tests {
 
     #[test]
     fn a_deeply_nested_table_is_cut_off() {
-        let deep = (0..1000).fold(AMQPValue::Void, |inner, _| {
-            AMQPValue::FieldArray(vec![inner].into())
-        });
+        let deep =
+            (0..1000).fold(AMQPValue::Void, |inner, _| AMQPValue::FieldArray(vec![inner].into()));
         assert!(read(deep).to_string().contains("nested too deeply"));
     }
 
     #[test]
     fn the_encoded_length_counts_names_types_and_values() {
-        let headers = Headers::from([
-            ("ab".to_owned(), json!("xyz")),
-            ("n".to_owned(), json!([1, null])),
-        ]);
+        let headers =
+            Headers::from([("ab".to_owned(), json!("xyz")), ("n".to_owned(), json!([1, null]))]);
         let text = 1 + 2 + 1 + 4 + 3;
         let list = 1 + 1 + 1 + 4 + (1 + 8) + 1;
         let table = to_table(&headers).expect("fits");

@@ -58,29 +58,17 @@ impl RabbitMq {
         topology: Topology,
         options: TransportOptions,
     ) -> Result<Self, TransportError> {
-        let uri = parse(url).map_err(|reason| TransportError::InvalidUrl {
-            url: redact(url),
-            reason,
-        })?;
-        let broker = Broker {
-            uri,
-            url: redact(url),
-            topology,
-            options,
-        };
-        Ok(Self {
-            broker,
-            depths: depths::Depths::default(),
-        })
+        let uri =
+            parse(url).map_err(|reason| TransportError::InvalidUrl { url: redact(url), reason })?;
+        let broker = Broker { uri, url: redact(url), topology, options };
+        Ok(Self { broker, depths: depths::Depths::default() })
     }
 }
 
 #[async_trait]
 impl Transport for RabbitMq {
     async fn publisher(&self) -> Result<Box<dyn Publisher>, TransportError> {
-        Ok(Box::new(
-            publisher::RabbitPublisher::open(&self.broker).await?,
-        ))
+        Ok(Box::new(publisher::RabbitPublisher::open(&self.broker).await?))
     }
 
     async fn consumer(
@@ -88,9 +76,7 @@ impl Transport for RabbitMq {
         queue: &str,
         prefetch: u16,
     ) -> Result<Box<dyn Consumer>, TransportError> {
-        Ok(Box::new(
-            consumer::RabbitConsumer::open(&self.broker, queue, prefetch).await?,
-        ))
+        Ok(Box::new(consumer::RabbitConsumer::open(&self.broker, queue, prefetch).await?))
     }
 
     async fn depths(&self) -> Result<Vec<QueueDepth>, TransportError> {
@@ -136,11 +122,7 @@ impl Broker {
 fn parse(url: &str) -> Result<AMQPUri, String> {
     let mut uri: AMQPUri = url.parse().map_err(|reason: String| {
         // Some of the library's texts quote the URL, and with it the password.
-        if reason.contains(url) {
-            "not a URL".to_owned()
-        } else {
-            reason
-        }
+        if reason.contains(url) { "not a URL".to_owned() } else { reason }
     })?;
     if uri.scheme != AMQPScheme::AMQP {
         // Built without TLS, lapin would connect in plain text and send the password.
@@ -156,12 +138,8 @@ fn parse(url: &str) -> Result<AMQPUri, String> {
 
 fn ipv6_host(url: &str) -> Option<&str> {
     let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
-    host.strip_prefix('[')?
-        .split_once(']')
-        .map(|(address, _)| address)
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    host.strip_prefix('[')?.split_once(']').map(|(address, _)| address)
 }
 
 #[cfg(test)]
@@ -184,10 +162,7 @@ mod tests {
     #[test]
     fn an_ipv6_address_is_not_replaced_by_localhost() {
         let uri = parse("amqp://shop:secret@[fd00::7]:5673/shop").expect("valid");
-        assert_eq!(
-            (uri.authority.host.as_str(), uri.authority.port),
-            ("fd00::7", 5673)
-        );
+        assert_eq!((uri.authority.host.as_str(), uri.authority.port), ("fd00::7", 5673));
     }
 
     #[test]
@@ -209,10 +184,7 @@ mod tests {
             let error = RabbitMq::new(url, topology, TransportOptions::default())
                 .err()
                 .unwrap_or_else(|| panic!("{url} was taken"));
-            assert!(
-                matches!(error, TransportError::InvalidUrl { .. }),
-                "{error}"
-            );
+            assert!(matches!(error, TransportError::InvalidUrl { .. }), "{error}");
             assert!(!error.to_string().contains("secret"), "{error}");
         }
     }

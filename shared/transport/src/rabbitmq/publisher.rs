@@ -42,19 +42,13 @@ impl RabbitPublisher {
         let publisher = Self {
             exchange: declare::name(&broker.topology.exchange)?,
             options: broker.options.clone(),
-            limits: Limits {
-                body: broker.options.max_body_bytes,
-                frame: session.frame_max(),
-            },
+            limits: Limits { body: broker.options.max_body_bytes, frame: session.frame_max() },
             session,
             channels: Channels::default(),
             lost: OnceLock::new(),
         };
         let dead_letters = declare::name(&broker.topology.dead_letter_exchange)?;
-        publisher
-            .channels
-            .add(&publisher.session, channel.clone(), deadline)
-            .await?;
+        publisher.channels.add(&publisher.session, channel.clone(), deadline).await?;
         publisher.probe(&channel, &dead_letters, deadline).await?;
         publisher.channels.give_back(&channel);
         Ok(publisher)
@@ -142,10 +136,8 @@ impl RabbitPublisher {
 #[async_trait]
 impl Publisher for RabbitPublisher {
     async fn publish(&self, messages: &[Message]) -> Published {
-        let prepared: Vec<_> = messages
-            .iter()
-            .map(|message| outgoing(message, self.limits))
-            .collect();
+        let prepared: Vec<_> =
+            messages.iter().map(|message| outgoing(message, self.limits)).collect();
         let (mut batch, mut keys, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         for (message, prepared) in messages.iter().zip(prepared) {
             refused.push(prepared.as_ref().err().cloned());
@@ -155,15 +147,8 @@ impl Publisher for RabbitPublisher {
             }
         }
         if batch.is_empty() {
-            let outcomes = refused
-                .into_iter()
-                .flatten()
-                .map(Outcome::Refused)
-                .collect();
-            return Published {
-                outcomes,
-                lost: None,
-            };
+            let outcomes = refused.into_iter().flatten().map(Outcome::Refused).collect();
+            return Published { outcomes, lost: None };
         }
         let (answers, lost) = self.exchange(&batch).await;
         let mut answered = accounting::outcomes(&keys, &answers).into_iter();
@@ -171,10 +156,7 @@ impl Publisher for RabbitPublisher {
             Some(reason) => Outcome::Refused(reason),
             None => answered.next().unwrap_or(Outcome::Unknown),
         };
-        Published {
-            outcomes: refused.into_iter().map(outcome).collect(),
-            lost,
-        }
+        Published { outcomes: refused.into_iter().map(outcome).collect(), lost }
     }
 
     async fn check(&self) -> Result<(), TransportError> {
@@ -192,22 +174,14 @@ impl Drop for RabbitPublisher {
 /// write to this exchange is needed anyway, for a queue's dead letters.
 async fn send_probe(channel: &Channel, exchange: ShortString) -> lapin::Result<Confirmation> {
     let (key, options) = (ShortString::default(), BasicPublishOptions::default());
-    channel
-        .basic_publish(exchange, key, options, b"", BasicProperties::default())
-        .await?
-        .await
+    channel.basic_publish(exchange, key, options, b"", BasicProperties::default()).await?.await
 }
 
 fn key(message: &Message) -> Key<'_> {
-    (
-        message.properties.message_id.as_deref(),
-        &message.routing_key,
-    )
+    (message.properties.message_id.as_deref(), &message.routing_key)
 }
 
 /// A publish that nobody will confirm: never to be taken for a success.
 fn unconfirmed() -> TransportError {
-    TransportError::SessionLost {
-        reason: "publisher confirms are off".to_owned(),
-    }
+    TransportError::SessionLost { reason: "publisher confirms are off".to_owned() }
 }

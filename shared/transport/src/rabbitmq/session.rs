@@ -26,10 +26,7 @@ pub(super) struct Deadline {
 
 impl Deadline {
     pub(super) fn after(limit: Duration) -> Self {
-        Self {
-            at: Instant::now() + limit,
-            limit,
-        }
+        Self { at: Instant::now() + limit, limit }
     }
 
     /// Waits for `step`, but not beyond the deadline.
@@ -38,16 +35,11 @@ impl Deadline {
         doing: &'static str,
         step: impl Future<Output = Result<T, TransportError>>,
     ) -> Result<T, TransportError> {
-        timeout_at(self.at, step)
-            .await
-            .unwrap_or_else(|_| Err(self.missed(doing)))
+        timeout_at(self.at, step).await.unwrap_or_else(|_| Err(self.missed(doing)))
     }
 
     pub(super) fn missed(self, doing: &'static str) -> TransportError {
-        TransportError::TimedOut {
-            doing,
-            seconds: self.limit.as_secs_f32(),
-        }
+        TransportError::TimedOut { doing, seconds: self.limit.as_secs_f32() }
     }
 }
 
@@ -78,25 +70,17 @@ impl Session {
                 connect.await.map_err(|error| errors::opening(url, error))
             })
             .await?;
-        Ok(Self {
-            url: url.to_owned(),
-            line: Some((connection, hang_up)),
-        })
+        Ok(Self { url: url.to_owned(), line: Some((connection, hang_up)) })
     }
 
     /// Opens a channel.
     pub(super) async fn channel(&self, deadline: Deadline) -> Result<Channel, TransportError> {
         let Some((connection, _)) = &self.line else {
-            return Err(TransportError::SessionLost {
-                reason: "it was closed".to_owned(),
-            });
+            return Err(TransportError::SessionLost { reason: "it was closed".to_owned() });
         };
         deadline
             .limit("opening a channel", async {
-                connection
-                    .create_channel()
-                    .await
-                    .map_err(|error| self.opening_error(error))
+                connection.create_channel().await.map_err(|error| self.opening_error(error))
             })
             .await
     }
@@ -126,23 +110,17 @@ impl Session {
     /// The largest frame that the broker takes, in bytes.
     pub(super) fn frame_max(&self) -> usize {
         let line = self.line.as_ref();
-        line.map_or(0, |(connection, _)| {
-            connection.configuration().frame_max() as usize
-        })
+        line.map_or(0, |(connection, _)| connection.configuration().frame_max() as usize)
     }
 
     pub(super) fn connected(&self) -> bool {
-        self.line
-            .as_ref()
-            .is_some_and(|(connection, _)| connection.status().connected())
+        self.line.as_ref().is_some_and(|(connection, _)| connection.status().connected())
     }
 
     /// Whether the broker takes nothing from publishers at the moment. It says so only to
     /// connections that have published.
     pub(super) fn blocked(&self) -> bool {
-        self.line
-            .as_ref()
-            .is_some_and(|(connection, _)| connection.status().blocked())
+        self.line.as_ref().is_some_and(|(connection, _)| connection.status().blocked())
     }
 }
 
@@ -169,9 +147,7 @@ async fn connect(
         };
         let socket = second_handle(plain.get_ref())?;
         // Nobody waits for the connection any more when the other end of `line` is gone.
-        let line = line
-            .upgrade()
-            .ok_or_else(|| std::io::Error::other("no longer wanted"))?;
+        let line = line.upgrade().ok_or_else(|| std::io::Error::other("no longer wanted"))?;
         let _ = line.set(socket);
         Ok(stream)
     };

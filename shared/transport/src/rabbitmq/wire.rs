@@ -35,17 +35,13 @@ pub(super) struct Limits {
 pub(super) fn outgoing<'a>(message: &'a Message, limits: Limits) -> Result<Outgoing<'a>, String> {
     if message.body.len() > limits.body {
         let (actual, limit) = (message.body.len(), limits.body);
-        return Err(format!(
-            "the body has {actual} bytes; at most {limit} are sent"
-        ));
+        return Err(format!("the body has {actual} bytes; at most {limit} are sent"));
     }
     let headers = headers::to_table(&message.headers)?;
     let size = headers::encoded_len(&headers);
     if size + PROPERTIES_SIZE > limits.frame {
         let limit = limits.frame.saturating_sub(PROPERTIES_SIZE);
-        return Err(format!(
-            "the headers take {size} bytes; at most {limit} are sent"
-        ));
+        return Err(format!("the headers take {size} bytes; at most {limit} are sent"));
     }
     let properties = standard_properties(&message.properties)?;
     Ok(Outgoing {
@@ -95,11 +91,7 @@ pub(super) fn incoming(
             timestamp: *properties.timestamp(),
             app_id: text(properties.app_id()),
         },
-        headers: properties
-            .headers()
-            .as_ref()
-            .map(headers::from_table)
-            .unwrap_or_default(),
+        headers: properties.headers().as_ref().map(headers::from_table).unwrap_or_default(),
         body,
     }
 }
@@ -109,10 +101,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const LIMITS: Limits = Limits {
-        body: 1000,
-        frame: 4096,
-    };
+    const LIMITS: Limits = Limits { body: 1000, frame: 4096 };
 
     fn message() -> Message {
         Message {
@@ -143,16 +132,9 @@ mod tests {
     fn a_message_without_properties_can_be_sent_and_read() {
         let message = Message::default();
         let sent = outgoing(&message, LIMITS).expect("fits");
+        assert_eq!(incoming(&sent.routing_key, &sent.properties, Vec::new()), message);
         assert_eq!(
-            incoming(&sent.routing_key, &sent.properties, Vec::new()),
-            message
-        );
-        assert_eq!(
-            incoming(
-                &ShortString::default(),
-                &BasicProperties::default(),
-                Vec::new()
-            ),
+            incoming(&ShortString::default(), &BasicProperties::default(), Vec::new()),
             message
         );
     }
@@ -167,18 +149,13 @@ mod tests {
         let mut kind = message();
         kind.properties.kind = Some(long);
         let mut headers = message();
-        headers
-            .headers
-            .insert("trace".to_owned(), json!("x".repeat(3000)));
+        headers.headers.insert("trace".to_owned(), json!("x".repeat(3000)));
 
         for (message, reason) in [
             (large, "the body has 1001 bytes; at most 1000 are sent"),
             (key, "the routing key has 256 bytes; at most 255 fit"),
             (kind, "type has 256 bytes; at most 255 fit"),
-            (
-                headers,
-                "the headers take 3039 bytes; at most 2048 are sent",
-            ),
+            (headers, "the headers take 3039 bytes; at most 2048 are sent"),
         ] {
             assert_eq!(outgoing(&message, LIMITS).err().as_deref(), Some(reason));
         }

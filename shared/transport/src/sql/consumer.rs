@@ -41,10 +41,7 @@ impl SqlConsumer {
             sender,
         };
         tokio::spawn(session.run(stop.clone()));
-        Self {
-            deliveries,
-            _ends_the_session: stop.drop_guard(),
-        }
+        Self { deliveries, _ends_the_session: stop.drop_guard() }
     }
 }
 
@@ -52,9 +49,7 @@ impl SqlConsumer {
 impl Consumer for SqlConsumer {
     async fn next(&mut self) -> Result<Delivery, TransportError> {
         self.deliveries.recv().await.unwrap_or_else(|| {
-            Err(TransportError::SessionLost {
-                reason: "the session has ended".to_owned(),
-            })
+            Err(TransportError::SessionLost { reason: "the session has ended".to_owned() })
         })
     }
 }

@@ -47,33 +47,21 @@ impl SqlTransport {
         topology: Topology,
         options: TransportOptions,
     ) -> Result<Self, TransportError> {
-        let settings = PoolSettings {
-            application_name: options.client_name.clone(),
-            max_connections: 4,
-        };
+        let settings =
+            PoolSettings { application_name: options.client_name.clone(), max_connections: 4 };
         let db = database::connect(url, &settings).map_err(|error| TransportError::InvalidUrl {
             url: redact(url),
             reason: error.to_string(),
         })?;
-        Ok(Self {
-            db,
-            url: redact(url),
-            topology,
-            options,
-        })
+        Ok(Self { db, url: redact(url), topology, options })
     }
 
     /// Makes sure that tables and bindings are there, as each session of any transport does.
     async fn open(&self) -> Result<(), TransportError> {
         schema::create_if_missing(&self.db)
             .await
-            .map_err(|source| TransportError::Unreachable {
-                url: self.url.clone(),
-                source,
-            })?;
-        store::declare(&self.db, &self.topology)
-            .await
-            .map_err(failed("declaring queues"))
+            .map_err(|source| TransportError::Unreachable { url: self.url.clone(), source })?;
+        store::declare(&self.db, &self.topology).await.map_err(failed("declaring queues"))
     }
 }
 
@@ -94,12 +82,7 @@ impl Transport for SqlTransport {
         prefetch: u16,
     ) -> Result<Box<dyn Consumer>, TransportError> {
         self.open().await?;
-        Ok(Box::new(consumer::SqlConsumer::start(
-            self.db.clone(),
-            queue,
-            prefetch,
-            &self.options,
-        )))
+        Ok(Box::new(consumer::SqlConsumer::start(self.db.clone(), queue, prefetch, &self.options)))
     }
 
     async fn depths(&self) -> Result<Vec<QueueDepth>, TransportError> {

@@ -60,18 +60,13 @@ impl Publisher for SqlPublisher {
                 return Published { outcomes, lost: None };
             }
             Ok(Ok(Err(error))) => failed("publishing")(error),
-            Ok(Err(panic)) => TransportError::SessionLost {
-                reason: panic.to_string(),
-            },
+            Ok(Err(panic)) => TransportError::SessionLost { reason: panic.to_string() },
             Err(_) => TransportError::TimedOut {
                 doing: "publishing",
                 seconds: self.confirm_timeout.as_secs_f32(),
             },
         };
-        Published {
-            outcomes: unknown,
-            lost: Some(lost),
-        }
+        Published { outcomes: unknown, lost: Some(lost) }
     }
 
     async fn check(&self) -> Result<(), TransportError> {

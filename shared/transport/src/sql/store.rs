@@ -91,9 +91,7 @@ async fn bindings<C: ConnectionTrait>(
     let sql = "SELECT pattern, queue FROM broker_bindings WHERE exchange = $1";
     let statement = Dialect::of(tx).statement(sql, [exchange.into()]);
     let rows = tx.query_all_raw(statement).await?;
-    rows.iter()
-        .map(|row| Ok((row.try_get("", "pattern")?, row.try_get("", "queue")?)))
-        .collect()
+    rows.iter().map(|row| Ok((row.try_get("", "pattern")?, row.try_get("", "queue")?))).collect()
 }
 
 async fn insert<C: ConnectionTrait>(
@@ -106,14 +104,7 @@ async fn insert<C: ConnectionTrait>(
     let mut values: Vec<Value> = Vec::with_capacity(rows.len() * 5);
     for (queue, message) in rows {
         let n = values.len();
-        tuples.push(format!(
-            "(${}, ${}, ${}, ${}, ${}, {now})",
-            n + 1,
-            n + 2,
-            n + 3,
-            n + 4,
-            n + 5
-        ));
+        tuples.push(format!("(${}, ${}, ${}, ${}, ${}, {now})", n + 1, n + 2, n + 3, n + 4, n + 5));
         values.push(queue.as_str().into());
         values.push(message.routing_key.as_str().into());
         values.push(to_json(&message.properties)?.into());

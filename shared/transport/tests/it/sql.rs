@@ -1,0 +1,74 @@
+//! What only the SQL transport promises, on both databases.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use sea_orm::{ConnectionTrait, DatabaseConnection, Statement};
+use test_kit::{connect, eventually_some};
+use transport::{Settlement, TransportOptions};
+
+use crate::broker::{
+    Broker, QUEUE, messages, number, numbers, options, orders, publish, receive, receive_many,
+    settle, settle_all,
+};
+
+macro_rules! on_both_databases {
+    ($($test:ident),+ $(,)?) => {
+        on_transport!(on_sqlite: $($test),+);
+        on_transport!(on_postgres: $($test),+);
+    };
+}
+
+on_both_databases!(
+    requeued_messages_go_back_to_their_old_places,
+    a_lease_is_renewed_as_long_as_its_holder_lives,
+);
+
+async fn requeued_messages_go_back_to_their_old_places(broker: Broker) {
+    publish(&*broker.publisher().await, &messages(0..300)).await;
+    let mut consumer = broker.consumer(300).await;
+    let mut held = receive_many(&mut consumer, 300).await;
+    // In an order that is neither that of the queue nor its reverse.
+    held.sort_by_key(|delivery| number(delivery) * 7 % 300);
+    settle_all(held, Settlement::Requeue).await;
+    // Some are on their way to it again.
+    drop(consumer);
+
+    let again = receive_many(&mut broker.consumer(300).await, 300).await;
+    assert_eq!(numbers(&again), (0..300).collect::<Vec<_>>());
+}
+
+async fn a_lease_is_renewed_as_long_as_its_holder_lives(broker: Broker) {
+    publish(&*broker.publisher().await, &messages(0..1)).await;
+    let short = TransportOptions {
+        visibility_timeout: Duration::from_secs(2),
+        ..options()
+    };
+    let transport = broker.transport_with(orders(), short);
+    let mut holder = transport.consumer(QUEUE, 1).await.expect("a session");
+    let held = receive(&mut holder).await;
+
+    let mut rival = broker.consumer(1).await;
+
+    let db = connect(&broker.url).expect("a pool");
+    // Three renewals fit into one lease: after five, the first one would have ended.
+    let mut lease = leased_until(&db).await;
+    for _ in 0..5 {
+        let last = lease.clone();
+        lease = eventually_some("a renewed lease", || async {
+            let lease = leased_until(&db).await;
+            (lease != last).then_some(lease)
+        })
+        .await;
+    }
+    assert!(rival.next().now_or_never().is_none(), "it was taken away");
+    settle(held, Settlement::Ack).await;
+}
+
+async fn leased_until(db: &DatabaseConnection) -> String {
+    let sql = "SELECT CAST(leased_until AS text) AS until FROM broker_messages";
+    let question = Statement::from_string(db.get_database_backend(), sql);
+    let row = db.query_one_raw(question).await.expect("an answer");
+    let row = row.expect("the message is there");
+    row.try_get("", "until").expect("a lease")
+}
