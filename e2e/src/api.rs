@@ -57,7 +57,6 @@ impl Api {
     }
 
     /// A request of one's own making.
-    #[must_use]
     pub fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
         self.client.request(method, format!("{}{path}", self.base))
     }

@@ -20,7 +20,7 @@ struct Settings {
 fn main() -> ExitCode {
     let settings: Settings = program::settings();
     program::run(async {
-        telemetry::start(&settings.log)?;
+        telemetry::start(&settings.log, "migrate")?;
         migrations::run(&settings.migrate).await?;
         tracing::info!("{:?} is up to date", settings.migrate.database);
         Ok(())

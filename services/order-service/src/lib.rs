@@ -29,7 +29,7 @@ const NAME: &str = "order-service";
 /// # Errors
 /// A setting is invalid or the port is taken. Absent servers are no error: it waits for them.
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
-    telemetry::start(&settings.log)?;
+    telemetry::start(&settings.log, NAME)?;
     let shutdown = program::shutdown_token(&settings.life);
     // Two pools: requests that wait for connections must not keep results from being received.
     let pool = PoolSettings {

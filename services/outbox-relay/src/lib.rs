@@ -17,7 +17,8 @@ pub use settings::{RelaySettings, Settings};
 /// # Errors
 /// A setting is invalid or the port is taken. Absent servers are no error: it waits for them.
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
-    telemetry::start(&settings.log)?;
+    let log_name = format!("relay of {}", settings.relay.relay_app_id);
+    telemetry::start(&settings.log, &log_name)?;
     let shutdown = program::shutdown_token(&settings.life);
     let name = format!("outbox-relay-{}-{}", settings.relay.relay_app_id, std::process::id());
     let pool = PoolSettings {

@@ -29,7 +29,7 @@ use supervisor::Supervisor;
 /// # Errors
 /// The data folder or a port can't be used, or a database can't be prepared.
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
-    telemetry::start(&settings.log)?;
+    telemetry::start(&settings.log, "playground")?;
     let shutdown = program::shutdown_token(&settings.life);
     let folder = DataFolder::open(&settings.data, settings.reset)?;
     let shop = Shop::new(&settings, &folder);
@@ -41,7 +41,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         sources = prepare(&shop) => sources?,
     };
     let supervisor = Supervisor::start(shop.parts(), &shutdown)?;
-    let router = page::router(&shop, live::Live::new(tables, supervisor.views()));
+    let router = page::router(&shop, live::Live::new(tables, supervisor.views()), shutdown.clone());
     let page = tokio::spawn(server::serve(listener, router, shutdown.clone()));
     welcome(&shop, &folder, &shutdown).await;
 

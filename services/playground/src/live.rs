@@ -2,14 +2,14 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::response::sse::{Event, KeepAlive, Sse};
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 use tokio::sync::{Mutex, watch};
-use tokio_stream::StreamExt;
 use tokio_stream::wrappers::IntervalStream;
+use tokio_util::sync::CancellationToken;
 
 use crate::snapshot::{Snapshot, Sources};
 use crate::supervisor::ProcessView;
@@ -23,7 +23,12 @@ pub(crate) struct Live {
     sources: Sources,
     processes: Vec<watch::Receiver<ProcessView>>,
     /// The last snapshot and its age: many viewers cost no more reads than one.
-    last: Arc<Mutex<Option<(tokio::time::Instant, Arc<Snapshot>)>>>,
+    last: Arc<Mutex<Option<Read>>>,
+}
+
+struct Read {
+    at: Instant,
+    snapshot: Arc<Snapshot>,
 }
 
 #[derive(Serialize)]
@@ -39,7 +44,11 @@ impl Live {
     }
 
     /// A snapshot now and whenever something has changed.
-    pub(crate) fn stream(self) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    /// Ends with `shutdown`: an open page must not keep the server from stopping.
+    pub(crate) fn stream(
+        self,
+        shutdown: CancellationToken,
+    ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<>> {
         let mut previous = String::new();
         let messages = IntervalStream::new(tokio::time::interval(INTERVAL))
             .then(move |_| {
@@ -47,11 +56,13 @@ impl Live {
                 async move { live.message().await }
             })
             .filter_map(move |message| {
-                (message != previous).then(|| {
+                let news = (message != previous).then(|| {
                     previous.clone_from(&message);
                     Ok(Event::default().data(message))
-                })
+                });
+                std::future::ready(news)
             });
+        let messages = messages.take_until(shutdown.cancelled_owned());
         Sse::new(messages).keep_alive(KeepAlive::default())
     }
 
@@ -64,13 +75,13 @@ impl Live {
 
     async fn snapshot(&self) -> Arc<Snapshot> {
         let mut last = self.last.lock().await;
-        if let Some((read_at, snapshot)) = last.as_ref()
-            && read_at.elapsed() < INTERVAL / 2
+        if let Some(read) = last.as_ref()
+            && read.at.elapsed() < INTERVAL / 2
         {
-            return snapshot.clone();
+            return read.snapshot.clone();
         }
         let snapshot = Arc::new(self.sources.read().await);
-        *last = Some((tokio::time::Instant::now(), snapshot.clone()));
+        *last = Some(Read { at: Instant::now(), snapshot: snapshot.clone() });
         snapshot
     }
 }

@@ -8,6 +8,7 @@ use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use service_kit::Problem;
+use tokio_util::sync::CancellationToken;
 
 use crate::live::Live;
 use crate::shop::Shop;
@@ -53,7 +54,7 @@ struct Services {
     inventory: String,
 }
 
-pub(crate) fn router(shop: &Shop, live: Live) -> Router {
+pub(crate) fn router(shop: &Shop, live: Live, shutdown: CancellationToken) -> Router {
     let urls: Vec<_> = shop.parts().iter().map(crate::shop::Part::url).collect();
     let services = Services {
         client: reqwest::Client::new(),
@@ -71,7 +72,7 @@ pub(crate) fn router(shop: &Shop, live: Live) -> Router {
         pages = pages.route(path, get(async || file(path, text)));
     }
     pages
-        .route("/api/live", get(async move || live.clone().stream()))
+        .route("/api/live", get(async move || live.clone().stream(shutdown.clone())))
         .merge(api)
         .layer(map_response(with_policy))
 }

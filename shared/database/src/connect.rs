@@ -94,6 +94,8 @@ fn postgres(url: &str, settings: &PoolSettings) -> Result<DatabaseConnection, In
         .map_err(InvalidDatabaseUrl::Parse)?
         .application_name(&settings.application_name)
         .options([
+            // The `ROLLBACK` below is a warning whenever there is nothing to roll back.
+            ("client_min_messages", "error"),
             ("statement_timeout", STATEMENT_TIMEOUT),
             ("lock_timeout", LOCK_TIMEOUT),
             ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT),

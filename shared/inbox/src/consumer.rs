@@ -69,6 +69,18 @@ pub struct Consumer<H> {
     database_link: Link,
 }
 
+/// How many messages a session takes at a time.
+///
+/// A session may have been lost over a message that the client library can't even parse: then it
+/// will be lost again, and each time the broker charges all unsettled messages with a delivery. One
+/// by one, only the culprit is charged, and is dead-lettered at its limit; its neighbours are not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    Full,
+    /// After a lost session, until one message has been settled.
+    OneByOne,
+}
+
 /// What a try came to.
 enum Outcome {
     Processed,
@@ -112,20 +124,26 @@ impl<H: Handler> Consumer<H> {
     pub async fn run(mut self, shutdown: CancellationToken) {
         dead_letters::drain(&self.db, &self.transport, &self.options, shutdown.clone());
         let mut delays = session_delays();
+        let mut pace = Pace::Full;
         while !shutdown.is_cancelled() {
+            let prefetch = match pace {
+                Pace::Full => self.options.prefetch,
+                Pace::OneByOne => 1,
+            };
             let transport = self.transport.clone();
-            let opened = transport.consumer(&self.options.queue, self.options.prefetch).await;
-            let ended = match opened {
+            let ended = match transport.consumer(&self.options.queue, prefetch).await {
                 Ok(session) => {
                     self.broker_link.up();
                     delays = session_delays();
-                    self.consume(session, &shutdown).await
+                    self.consume(session, pace, &shutdown).await
                 }
                 Err(error) => Err(error),
             };
+            pace = Pace::Full;
             if let Err(error) = ended {
                 self.broker_link.down(&error.one_line());
                 sleep_or_stop(delays.next().unwrap_or(MAX_PAUSE), &shutdown).await;
+                pace = Pace::OneByOne;
             }
         }
     }
@@ -134,6 +152,7 @@ impl<H: Handler> Consumer<H> {
     async fn consume(
         &mut self,
         mut session: Box<dyn transport::Consumer>,
+        pace: Pace,
         shutdown: &CancellationToken,
     ) -> Result<(), TransportError> {
         let mut waiting: FuturesUnordered<BoxFuture<'static, Attempt>> = FuturesUnordered::new();
@@ -149,6 +168,8 @@ impl<H: Handler> Consumer<H> {
                     tokio::time::sleep(delay).await;
                     failed
                 }));
+            } else if pace == Pace::OneByOne {
+                return Ok(()); // it works again: on with a full session
             }
         }
     }
@@ -286,8 +307,5 @@ pub(crate) fn session_delays() -> impl Iterator<Item = Duration> {
 }
 
 pub(crate) async fn sleep_or_stop(delay: Duration, shutdown: &CancellationToken) {
-    tokio::select! {
-        () = shutdown.cancelled() => {}
-        () = tokio::time::sleep(delay) => {}
-    }
+    let _ = shutdown.run_until_cancelled(tokio::time::sleep(delay)).await;
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use sea_orm::{DatabaseConnection, DbErr};
+use sea_orm::DatabaseConnection;
 use tokio_util::sync::CancellationToken;
 use transport::{Settlement, Transport, TransportError};
 
@@ -41,17 +41,10 @@ struct Drain {
     queue: String,
 }
 
-#[derive(Debug, thiserror::Error)]
-enum DrainError {
-    #[error(transparent)]
-    Transport(#[from] TransportError),
-    #[error(transparent)]
-    Database(#[from] DbErr),
-}
-
 impl Drain {
-    async fn session(&self, shutdown: &CancellationToken) -> Result<(), DrainError> {
-        let mut session = self.transport.consumer(&self.queue, 10).await?;
+    async fn session(&self, shutdown: &CancellationToken) -> Result<(), TransportError> {
+        // One by one: what killed sessions in its queue will do so here. See `Pace` in `consumer.rs`.
+        let mut session = self.transport.consumer(&self.queue, 1).await?;
         loop {
             let delivery = tokio::select! {
                 () = shutdown.cancelled() => return Ok(()),
@@ -70,7 +63,14 @@ impl Drain {
                     death.unwrap_or("no reason given")
                 ),
             };
-            park(&self.db, &self.consumer, &delivery, &why).await?;
+            let mut delays = session_delays();
+            while let Err(error) = park(&self.db, &self.consumer, &delivery, &why).await {
+                tracing::debug!(%error, queue = self.queue, "a dead letter waits for the database");
+                sleep_or_stop(delays.next().unwrap_or_default(), shutdown).await;
+                if shutdown.is_cancelled() {
+                    return Ok(());
+                }
+            }
             delivery.settle(Settlement::Ack).await?;
         }
     }

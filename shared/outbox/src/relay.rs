@@ -106,27 +106,27 @@ impl Relay {
         database::listen(&self.db, crate::HINT_CHANNEL, self.hint.clone(), shutdown.clone());
         let mut delays = outage_delays();
         while !shutdown.is_cancelled() {
-            let pause = match self.run_once().await {
-                Ok(Pass::Moved { .. }) => {
+            match self.run_once().await {
+                Ok(pass) => {
                     delays = outage_delays();
-                    continue; // drain: there may be more
-                }
-                Ok(Pass::Idle) => {
-                    delays = outage_delays();
-                    self.options.poll_interval
+                    if pass == Pass::Idle {
+                        self.wait_for_work(&shutdown).await;
+                    }
                 }
                 Err(error) => {
                     self.note(&error);
                     let delay = delays.next().unwrap_or(self.options.poll_interval);
-                    sleep_or_stop(delay, &shutdown).await;
-                    continue;
+                    let _ = shutdown.run_until_cancelled(tokio::time::sleep(delay)).await;
                 }
-            };
-            tokio::select! {
-                () = shutdown.cancelled() => {}
-                () = self.hint.given() => {} // a hint is kept while nobody waits: none is missed
-                () = tokio::time::sleep(pause) => {} // the poll is the truth
             }
+        }
+    }
+
+    async fn wait_for_work(&self, shutdown: &CancellationToken) {
+        tokio::select! {
+            () = shutdown.cancelled() => {}
+            () = self.hint.given() => {} // kept if it came while nobody waited: none is missed
+            () = tokio::time::sleep(self.options.poll_interval) => {} // the truth
         }
     }
 
@@ -300,11 +300,4 @@ fn outage_delays() -> impl Iterator<Item = Duration> {
         .with_jitter()
         .without_max_times()
         .build()
-}
-
-async fn sleep_or_stop(delay: Duration, shutdown: &CancellationToken) {
-    tokio::select! {
-        () = shutdown.cancelled() => {}
-        () = tokio::time::sleep(delay) => {}
-    }
 }

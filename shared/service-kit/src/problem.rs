@@ -92,7 +92,7 @@ impl From<DbErr> for Problem {
             Failure::Unavailable | Failure::Contention | Failure::SchemaMissing => {
                 tracing::debug!(%error, "database not available for a request");
                 Self::new(StatusCode::SERVICE_UNAVAILABLE)
-                    .detail("the database is not available; the outcome is unknown, try again with the same Idempotency-Key")
+                    .detail("the database is not available; try again, a change with the same Idempotency-Key")
                     .retry_after(1)
             }
             Failure::Duplicate | Failure::Permanent => {

@@ -50,9 +50,15 @@ pub fn topic_matches(pattern: &str, routing_key: &str) -> bool {
             _ => false,
         }
     }
-    let pattern: Vec<_> = pattern.split('.').collect();
-    let key: Vec<_> = routing_key.split('.').collect();
-    words(&pattern, &key)
+    words(&split(pattern), &split(routing_key))
+}
+
+/// RabbitMQ sees no word in the empty text, not even an empty one.
+fn split(topic: &str) -> Vec<&str> {
+    match topic {
+        "" => Vec::new(),
+        words => words.split('.').collect(),
+    }
 }
 
 #[cfg(test)]
@@ -67,6 +73,8 @@ mod tests {
             ("order.*", "order.placed.twice", false),
             ("order.*", "stock.placed", false),
             ("#", "", true),
+            ("*", "", false),
+            ("", "", true),
             ("#", "a.b.c", true),
             ("order.#", "order", true),
             ("order.#", "order.a.b", true),

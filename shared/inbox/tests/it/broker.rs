@@ -29,8 +29,8 @@ struct State {
     opened: AtomicUsize,
     /// The next so many settlements fail, and their sessions with them.
     failing_settlements: AtomicUsize,
-    /// The next so many looks for a delivery find that the session has ended.
-    failing_receives: AtomicUsize,
+    /// The queue whose session finds, once, that it has ended.
+    ending: Mutex<Option<String>>,
     /// Looks into the database when something is settled.
     witness: DatabaseConnection,
 }
@@ -63,7 +63,7 @@ impl FakeBroker {
             refused: AtomicUsize::default(),
             opened: AtomicUsize::default(),
             failing_settlements: AtomicUsize::default(),
-            failing_receives: AtomicUsize::default(),
+            ending: Mutex::default(),
             witness,
         }))
     }
@@ -125,9 +125,9 @@ impl FakeBroker {
         self.0.failing_settlements.store(1, Ordering::SeqCst);
     }
 
-    /// Ends the session that next waits for a message.
-    pub(crate) fn end_a_session(&self) {
-        self.0.failing_receives.store(1, Ordering::SeqCst);
+    /// Ends one session on `queue`.
+    pub(crate) fn end_session(&self, queue: &str) {
+        *lock(&self.0.ending) = Some(queue.to_owned());
         self.0.changes.send_replace(());
     }
 }
@@ -176,7 +176,7 @@ impl Consumer for Session {
     async fn next(&mut self) -> Result<Delivery, TransportError> {
         let mut changes = self.broker.0.changes.subscribe();
         loop {
-            if take_one(&self.broker.0.failing_receives) {
+            if lock(&self.broker.0.ending).take_if(|queue| *queue == self.queue).is_some() {
                 return Err(lost());
             }
             if let Some(stored) = self.take() {

@@ -58,9 +58,7 @@ fn garbage() -> Vec<(&'static str, Message)> {
     ]
 }
 
-async fn garbage_is_parked_once_with_its_reason_and_its_bytes_and_the_queue_flows_on(
-    inbox: Inbox,
-) {
+async fn garbage_is_parked_once_with_its_reason_and_its_bytes_and_the_queue_flows_on(inbox: Inbox) {
     let garbage = garbage();
     for (number, (_, message)) in garbage.iter().enumerate() {
         inbox.send(message.clone());

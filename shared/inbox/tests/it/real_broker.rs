@@ -43,9 +43,7 @@ async fn acks_lost_on_the_way_bring_messages_again_without_a_second_effect_or_pa
     inbox: Inbox,
 ) {
     let broker = WatchedBroker::new(&inbox, 3).await;
-    broker
-        .publish(&[garbage(), message("it", Then::Ack), message("parked", Then::Park)])
-        .await;
+    broker.publish(&[garbage(), message("it", Then::Ack), message("parked", Then::Park)]).await;
 
     let running = run_consumer(&inbox, &broker);
     eventually("all are settled", async || broker.acks() == 3).await;
@@ -61,21 +59,12 @@ async fn acks_lost_on_the_way_bring_messages_again_without_a_second_effect_or_pa
 }
 
 fn garbage() -> Message {
-    Message {
-        routing_key: "act.done".to_owned(),
-        body: b"\x00\xff".to_vec(),
-        ..Message::default()
-    }
+    Message { routing_key: "act.done".to_owned(), body: b"\x00\xff".to_vec(), ..Message::default() }
 }
 
 fn run_consumer(inbox: &Inbox, broker: &WatchedBroker) -> Running {
     let transport = Arc::new(broker.clone());
-    Running::start(Consumer::new(
-        inbox.another_pool(),
-        transport,
-        inbox.actor.clone(),
-        quick(),
-    ))
+    Running::start(Consumer::new(inbox.another_pool(), transport, inbox.actor.clone(), quick()))
 }
 
 /// The real broker, behind a line that counts acknowledgements and loses the first ones, and the

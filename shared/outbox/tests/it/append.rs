@@ -129,7 +129,8 @@ async fn a_second_message_for_one_version_of_an_aggregate_can_not_be_appended(ou
 }
 
 async fn any_text_and_any_number_that_json_can_hold_survives(outbox: Outbox) {
-    let nested = (0..100).fold(json!("core"), |inner, level| json!({ "level": level, "in": [inner] }));
+    let nested =
+        (0..100).fold(json!("core"), |inner, level| json!({ "level": level, "in": [inner] }));
     let payloads = [
         json!({"nul": "a\u{0}b", "controls": "\u{1}\u{1f}\u{7f}\u{85}\u{2028}"}),
         json!({"żółć": "日本語 👩‍👩‍👧‍👦 e\u{301} \u{fffd} \u{10ffff} \u{feff} \u{202e}"}),

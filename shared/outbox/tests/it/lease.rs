@@ -65,9 +65,7 @@ async fn a_relay_frozen_past_its_lease_marks_nothing_while_another_holds_the_row
     assert_the_others_claim_stands(&outbox, Outcome::Confirmed).await;
 }
 
-async fn a_relay_frozen_past_its_lease_costs_the_row_no_try_while_another_holds_it(
-    outbox: Outbox,
-) {
+async fn a_relay_frozen_past_its_lease_costs_the_row_no_try_while_another_holds_it(outbox: Outbox) {
     assert_the_others_claim_stands(&outbox, Outcome::Nacked).await;
 }
 

@@ -1,6 +1,7 @@
 //! A relay that is told to stop finishes what is in flight and leaves nothing claimed.
 
 use outbox::RelayOptions;
+use test_kit::eventually;
 use transport::Outcome;
 
 use crate::bench::{HOUR, Outbox, message, quick};
@@ -43,6 +44,10 @@ async fn a_relay_that_stops_while_it_waits_ends_at_once(outbox: Outbox) {
     for away in [false, true] {
         outbox.broker.set_away(away);
         let running = outbox.run_relay(RelayOptions { poll_interval: HOUR, ..quick() });
+        let broker = &outbox.broker;
+        let tried =
+            async || if away { broker.sessions_refused() } else { broker.sessions_opened() } > 0;
+        eventually("it has begun", tried).await;
         running.stop().await;
     }
 }

@@ -5,9 +5,16 @@ use lapin::types::{AMQPValue, FieldTable, ShortString};
 use lapin::{Channel, ExchangeKind};
 
 use super::headers;
-use crate::{Queue, Topology, TransportError};
+use crate::{Topology, TransportError};
 
-/// A dead-letter queue has nowhere to give up to: on reaching its limit it would drop the message.
+/// Deliveries of a dead letter before it is set aside for good. It gets there only when it kills the
+/// session of whoever reads it: lapin gives up a connection over a property that is no UTF-8.
+const DEAD_LETTER_LIMIT: i32 = 100;
+
+/// Where such a message stays, intact, for a person with another client. Nobody consumes it.
+const UNREADABLE: &str = ".unreadable";
+
+/// The last queue has nowhere to give up to: on reaching its limit it would drop the message.
 /// RabbitMQ 4 sets a limit of 20 where none is given, and 3.10 does not know "no limit".
 const NEVER: i32 = i32::MAX;
 
@@ -34,10 +41,19 @@ pub(super) async fn topology(
         // First the place for dead letters, so that the queue never lacks one.
         let own = name(&queue.name)?;
         let dead = name(&queue.dead_letter_queue())?;
-        declare(channel, &dead, dead_letter_arguments()).await.map_err(&failed)?;
+        let unreadable = name(&format!("{}{UNREADABLE}", queue.name))?;
+        let last = arguments(AMQPValue::LongInt(NEVER), None);
+        declare(channel, &unreadable, last).await.map_err(&failed)?;
+        bind(channel, &unreadable, &dead_letters, unreadable.clone()).await.map_err(&failed)?;
+
+        let limit = AMQPValue::LongInt(DEAD_LETTER_LIMIT);
+        let to_unreadable = arguments(limit, Some((&dead_letters, &unreadable)));
+        declare(channel, &dead, to_unreadable).await.map_err(&failed)?;
         bind(channel, &dead, &dead_letters, own.clone()).await.map_err(&failed)?;
 
-        declare(channel, &own, arguments(queue, &dead_letters)).await.map_err(&failed)?;
+        let limit = AMQPValue::LongLongInt(queue.delivery_limit.into());
+        let to_dead = arguments(limit, Some((&dead_letters, &own)));
+        declare(channel, &own, to_dead).await.map_err(&failed)?;
         for pattern in &queue.bindings {
             bind(channel, &own, &exchange, name(pattern)?).await.map_err(&failed)?;
         }
@@ -51,27 +67,23 @@ pub(super) fn name(text: &str) -> Result<ShortString, TransportError> {
         .map_err(|reason| TransportError::TopologyMismatch { reason })
 }
 
-fn arguments(queue: &Queue, dead_letter_exchange: &ShortString) -> FieldTable {
+/// A quorum queue's arguments; `dead_letters` is the exchange and the routing key for what it gives up on.
+fn arguments(limit: AMQPValue, dead_letters: Option<(&ShortString, &ShortString)>) -> FieldTable {
     let text = |text: &str| AMQPValue::LongString(text.into());
     let mut arguments = FieldTable::default();
+    // Without a limit, 3.10 puts a requeued message at the back of the queue.
     arguments
         .insert("x-queue-type".into(), text("quorum"))
-        // Without a limit, 3.10 puts a requeued message at the back of the queue.
-        .insert("x-delivery-limit".into(), AMQPValue::LongLongInt(queue.delivery_limit.into()))
-        .insert("x-dead-letter-exchange".into(), text(dead_letter_exchange.as_str()))
-        .insert("x-dead-letter-routing-key".into(), text(&queue.name))
-        // The default strategy is at most once: a dead letter could get lost on its way. This
-        // one keeps it in its queue until the other has it, and needs `reject-publish`.
-        .insert("x-dead-letter-strategy".into(), text("at-least-once"))
-        .insert("x-overflow".into(), text("reject-publish"));
-    arguments
-}
-
-fn dead_letter_arguments() -> FieldTable {
-    let mut arguments = FieldTable::default();
-    arguments
-        .insert("x-queue-type".into(), AMQPValue::LongString("quorum".into()))
-        .insert("x-delivery-limit".into(), AMQPValue::LongInt(NEVER));
+        .insert("x-delivery-limit".into(), limit);
+    if let Some((exchange, routing_key)) = dead_letters {
+        arguments
+            .insert("x-dead-letter-exchange".into(), text(exchange.as_str()))
+            .insert("x-dead-letter-routing-key".into(), text(routing_key.as_str()))
+            // The default strategy is at most once: a dead letter could get lost on its way. This
+            // one keeps it in its queue until the other has it, and needs `reject-publish`.
+            .insert("x-dead-letter-strategy".into(), text("at-least-once"))
+            .insert("x-overflow".into(), text("reject-publish"));
+    }
     arguments
 }
 

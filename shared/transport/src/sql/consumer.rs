@@ -112,7 +112,8 @@ impl Session {
     }
 
     async fn deliver(&self, row: Leased) -> Result<(), DbErr> {
-        if row.delivery_limit > 0 && row.deliveries > row.delivery_limit {
+        // All deliveries but this one were given back.
+        if row.delivery_limit > 0 && row.deliveries - 1 > row.delivery_limit {
             store::dead_letter(&self.db, row.id, &self.token, "delivery_limit").await?;
             return Ok(());
         }

@@ -18,7 +18,7 @@ mod schema;
 mod store;
 
 use async_trait::async_trait;
-use database::PoolSettings;
+use database::{Failure, PoolSettings};
 use sea_orm::{DatabaseConnection, DbErr};
 
 use crate::{
@@ -86,7 +86,11 @@ impl Transport for SqlTransport {
     }
 
     async fn depths(&self) -> Result<Vec<QueueDepth>, TransportError> {
-        store::depths(&self.db).await.map_err(failed("counting messages"))
+        match store::depths(&self.db).await {
+            // No session was opened yet: there are no queues, and looking does not create them.
+            Err(error) if Failure::of(&error) == Failure::SchemaMissing => Ok(Vec::new()),
+            depths => depths.map_err(failed("counting messages")),
+        }
     }
 }
 

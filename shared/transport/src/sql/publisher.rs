@@ -35,6 +35,10 @@ impl SqlPublisher {
     }
 
     fn refused(&self, message: &Message) -> Option<Outcome> {
+        if message.routing_key.contains('\0') {
+            // PostgreSQL's text can't hold it, and would refuse the neighbours too.
+            return Some(Outcome::Refused("NUL in the routing key".to_owned()));
+        }
         let (size, limit) = (message.body.len(), self.max_body_bytes);
         (size > limit).then(|| Outcome::Refused(format!("body of {size} bytes, limit {limit}")))
     }

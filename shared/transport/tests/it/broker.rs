@@ -7,7 +7,7 @@ use serde_json::json;
 use test_kit::{Backing, Storage, eventually};
 use transport::{
     Consumer, Delivery, Message, Outcome, Properties, Publisher, Queue, Settlement, Topology,
-    Transport, TransportOptions, connect,
+    Transport, TransportError, TransportOptions, connect,
 };
 
 /// The queue of [`orders`].
@@ -32,28 +32,19 @@ impl Broker {
     pub(crate) async fn on_sqlite() -> Self {
         let storage = Storage::new(Backing::Embedded);
         let url = storage.create_broker().await.expect("a file");
-        Self {
-            url,
-            _storage: storage,
-        }
+        Self { url, _storage: storage }
     }
 
     pub(crate) async fn on_postgres() -> Self {
         let storage = Storage::new(Backing::Servers);
         let url = storage.create_database("broker").await.expect("a database");
-        Self {
-            url,
-            _storage: storage,
-        }
+        Self { url, _storage: storage }
     }
 
     pub(crate) async fn on_rabbitmq() -> Self {
         let storage = Storage::new(Backing::Servers);
         let url = storage.create_broker().await.expect("a virtual host");
-        Self {
-            url,
-            _storage: storage,
-        }
+        Self { url, _storage: storage }
     }
 
     /// Connections of their own, as another process has them.
@@ -128,10 +119,7 @@ pub(crate) fn message(number: usize) -> Message {
             ("text".to_owned(), json!("café ☕")),
             ("integer".to_owned(), json!(-42)),
             ("bool".to_owned(), json!(true)),
-            (
-                "nested".to_owned(),
-                json!({"list": [1, "two", {"three": false}]}),
-            ),
+            ("nested".to_owned(), json!({"list": [1, "two", {"three": false}]})),
         ]
         .into(),
         body: number.to_string().into_bytes(),
@@ -166,6 +154,13 @@ pub(crate) async fn receive(consumer: &mut Box<dyn Consumer>) -> Delivery {
     next.expect("a session that works")
 }
 
+/// Waits until the session has ended, and says why.
+pub(crate) async fn end_of(consumer: &mut Box<dyn Consumer>) -> TransportError {
+    let next = tokio::time::timeout(LIMIT, consumer.next()).await;
+    let next = next.expect("an end, rather sooner than later");
+    next.expect_err("the session has ended")
+}
+
 /// The next `count` deliveries, all of them outstanding.
 pub(crate) async fn receive_many(consumer: &mut Box<dyn Consumer>, count: usize) -> Vec<Delivery> {
     let mut deliveries = Vec::with_capacity(count);
@@ -189,12 +184,12 @@ pub(crate) async fn settle_all(
     }
 }
 
-/// Asserts that [`QUEUE`] holds nothing, now and later: its next message is the one that is
-/// published last.
-pub(crate) async fn assert_drained(broker: &Broker) {
+/// Asserts that [`QUEUE`] has nothing for its only consumer, now or later: its next message is the
+/// one that is published last.
+pub(crate) async fn assert_drained(broker: &Broker, consumer: &mut Box<dyn Consumer>) {
     let marker = message(usize::MAX);
     publish(&*broker.publisher().await, std::slice::from_ref(&marker)).await;
-    let delivery = receive(&mut broker.consumer(10).await).await;
+    let delivery = receive(consumer).await;
     assert_eq!(delivery.message.body, marker.body, "{delivery:?}");
     settle(delivery, Settlement::Ack).await;
 }
@@ -206,11 +201,7 @@ pub(crate) fn assert_intact(received: &Message, sent: &Message) {
     }
     assert_eq!(received.properties, sent.properties);
     // Not `assert_eq`: a mebibyte of numbers explains nothing.
-    assert!(
-        received.body == sent.body,
-        "the body of {:?} differs",
-        sent.properties
-    );
+    assert!(received.body == sent.body, "the body of {:?} differs", sent.properties);
 }
 
 /// Waits until exactly so many messages wait in a queue.

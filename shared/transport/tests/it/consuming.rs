@@ -42,7 +42,7 @@ async fn a_settled_delivery_makes_room_for_one_more(broker: Broker) {
         settle(std::mem::replace(&mut held, next), Settlement::Ack).await;
     }
     settle(held, Settlement::Ack).await;
-    assert_drained(&broker).await;
+    assert_drained(&broker, &mut consumer).await;
 }
 
 async fn two_consumers_of_a_queue_share_its_messages(broker: Broker) {
@@ -75,8 +75,8 @@ async fn every_message_goes_to_one_of_the_consumers_and_once(broker: Broker) {
 
     let distinct: BTreeSet<_> = received.into_iter().collect();
     assert_eq!(distinct, (0..200).collect());
-    drop((one, other));
-    assert_drained(&broker).await;
+    drop(other);
+    assert_drained(&broker, &mut one).await;
 }
 
 async fn a_receive_that_is_given_up_loses_no_message(broker: Broker) {
@@ -89,8 +89,7 @@ async fn a_receive_that_is_given_up_loses_no_message(broker: Broker) {
         }
     });
     assert!(given_up > 0, "nothing was given up");
-    drop(consumer);
-    assert_drained(&broker).await;
+    assert_drained(&broker, &mut consumer).await;
 }
 
 /// Receives the messages 0 to `count` in order, and gives up whenever none is there at once.

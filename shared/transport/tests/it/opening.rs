@@ -29,10 +29,7 @@ async fn a_message_waits_for_a_consumer_that_comes_later(broker: Broker) {
     let publisher = broker.publisher().await;
     publish(&*publisher, &[message(1)]).await;
     drop(publisher);
-    assert_eq!(
-        numbers(&[receive(&mut broker.consumer(1).await).await]),
-        [1]
-    );
+    assert_eq!(numbers(&[receive(&mut broker.consumer(1).await).await]), [1]);
 }
 
 async fn opening_sessions_again_leaves_queues_and_messages_as_they_are(broker: Broker) {
@@ -47,8 +44,7 @@ async fn opening_sessions_again_leaves_queues_and_messages_as_they_are(broker: B
     for delivery in received {
         settle(delivery, Settlement::Ack).await;
     }
-    drop(consumer);
-    assert_drained(&broker).await;
+    assert_drained(&broker, &mut consumer).await;
 }
 
 async fn eight_processes_that_open_an_empty_broker_at_once_all_succeed(broker: Broker) {
@@ -68,12 +64,7 @@ async fn eight_processes_that_open_an_empty_broker_at_once_all_succeed(broker: B
     let batches: Vec<_> = (0..8).map(|number| messages([number])).collect();
     let publish_one = |(publisher, batch)| publish(publisher, batch);
     let sessions = publishers.iter().map(|publisher| &**publisher);
-    join_all(
-        sessions
-            .zip(batches.iter().map(Vec::as_slice))
-            .map(publish_one),
-    )
-    .await;
+    join_all(sessions.zip(batches.iter().map(Vec::as_slice)).map(publish_one)).await;
     let received = receive_many(&mut broker.consumer(8).await, 8).await;
     let mut received = numbers(&received);
     received.sort_unstable();
@@ -105,10 +96,7 @@ async fn a_queue_that_is_added_later_gets_what_is_published_from_then_on(broker:
     let publisher = broker.publisher().await;
     publish(&*publisher, &[message(1)]).await;
     let later = queues([Queue::new("audit.everything", "#")]);
-    let consumer = broker
-        .transport(later)
-        .consumer("audit.everything", 1)
-        .await;
+    let consumer = broker.transport(later).consumer("audit.everything", 1).await;
     let mut consumer = consumer.expect("a consuming session");
 
     // The session is older than the binding.
@@ -125,13 +113,9 @@ async fn depths_count_what_waits_in_each_queue(broker: Broker) {
     let transport = broker.transport(topology);
     let publisher = transport.publisher().await.expect("a publishing session");
     publish(&*publisher, &messages(0..3)).await;
-    for (queue, expected) in [
-        (QUEUE, 3),
-        (DEAD, 0),
-        ("other.placed", 3),
-        ("other.placed.dead", 0),
-        ("other.stock", 0),
-    ] {
+    for (queue, expected) in
+        [(QUEUE, 3), (DEAD, 0), ("other.placed", 3), ("other.placed.dead", 0), ("other.stock", 0)]
+    {
         until_depth(&*transport, queue, expected).await;
     }
 

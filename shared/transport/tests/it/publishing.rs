@@ -23,20 +23,14 @@ on_every_transport!(
 const SMALL: usize = 1000;
 
 async fn what_is_confirmed_arrives_in_order_and_intact(broker: Broker) {
-    let with_body = |number, body| Message {
-        body,
-        ..message(number)
-    };
+    let with_body = |number, body| Message { body, ..message(number) };
     let sent = [
         message(1),
         with_body(2, Vec::new()),
         with_body(3, (0..1024 * 1024).map(|n| (n % 251) as u8).collect()),
         with_body(4, vec![0xff, 0xfe, 0x00, 0xc3, 0x28]),
         // Nothing but what routes it.
-        Message {
-            routing_key: "order.cancelled".to_owned(),
-            ..Message::default()
-        },
+        Message { routing_key: "order.cancelled".to_owned(), ..Message::default() },
         message(6),
     ];
     publish(&*broker.publisher().await, &sent).await;
@@ -67,10 +61,11 @@ async fn each_outcome_lands_on_its_own_message(broker: Broker) {
     assert_mixed(&published, 0..400);
 
     let confirmed: Vec<_> = (0..400).filter(|number| is_routable(*number)).collect();
-    let received = receive_many(&mut broker.consumer(400).await, confirmed.len()).await;
+    let mut consumer = broker.consumer(400).await;
+    let received = receive_many(&mut consumer, confirmed.len()).await;
     assert_eq!(numbers(&received), confirmed);
     settle_all(received, Settlement::Ack).await;
-    assert_drained(&broker).await;
+    assert_drained(&broker, &mut consumer).await;
 }
 
 async fn batches_at_the_same_time_on_one_session_keep_their_outcomes_apart(broker: Broker) {
@@ -85,21 +80,16 @@ async fn batches_at_the_same_time_on_one_session_keep_their_outcomes_apart(broke
 /// Two events of one order may carry what a careless writer gave them.
 async fn messages_that_share_an_id_and_a_key_are_each_kept(broker: Broker) {
     publish(&*broker.publisher().await, &vec![message(7); 20]).await;
-    let received = receive_many(&mut broker.consumer(20).await, 20).await;
+    let mut consumer = broker.consumer(20).await;
+    let received = receive_many(&mut consumer, 20).await;
     assert_eq!(numbers(&received), [7; 20]);
     settle_all(received, Settlement::Ack).await;
-    assert_drained(&broker).await;
+    assert_drained(&broker, &mut consumer).await;
 }
 
 async fn a_strange_message_harms_none_of_its_neighbours(broker: Broker) {
-    let header = |name: String, value| Message {
-        headers: [(name, value)].into(),
-        ..message(1)
-    };
-    let key = |routing_key: String| Message {
-        routing_key,
-        ..message(1)
-    };
+    let header = |name: String, value| Message { headers: [(name, value)].into(), ..message(1) };
+    let key = |routing_key: String| Message { routing_key, ..message(1) };
     let mut long_id = message(1);
     long_id.properties.message_id = Some("x".repeat(256));
     let mut strange_id = message(1);
@@ -110,10 +100,7 @@ async fn a_strange_message_harms_none_of_its_neighbours(broker: Broker) {
         long_id,
         strange_id,
         header("x".repeat(256), json!(1)),
-        header(
-            "deep".to_owned(),
-            (0..100).fold(json!(1), |inner, _| json!([inner])),
-        ),
+        header("deep".to_owned(), (0..100).fold(json!(1), |inner, _| json!([inner]))),
         header("nul".to_owned(), json!("a\0b")),
         header("long".to_owned(), json!("x".repeat(1024 * 1024))),
     ];
@@ -153,24 +140,17 @@ async fn the_check_of_a_session_that_works_is_ok(broker: Broker) {
 }
 
 fn small_bodies() -> TransportOptions {
-    TransportOptions {
-        max_body_bytes: SMALL,
-        ..options()
-    }
+    TransportOptions { max_body_bytes: SMALL, ..options() }
 }
 
 /// A batch in which neighbours have different fates, in a pattern that repeats after seven.
 fn mixed(numbers: std::ops::Range<usize>) -> Vec<Message> {
     let mixed = |number| match number {
-        unroutable if is_unroutable(unroutable) => Message {
-            routing_key: "stock.counted".to_owned(),
-            ..message(number)
-        },
+        unroutable if is_unroutable(unroutable) => {
+            Message { routing_key: "stock.counted".to_owned(), ..message(number) }
+        }
         routable if is_routable(routable) => message(number),
-        _ => Message {
-            body: vec![0; SMALL + 1],
-            ..message(number)
-        },
+        _ => Message { body: vec![0; SMALL + 1], ..message(number) },
     };
     numbers.map(mixed).collect()
 }

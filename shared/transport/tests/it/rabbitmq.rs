@@ -5,11 +5,11 @@ use std::time::Duration;
 use lapin::options::{ExchangeDeleteOptions, QueueDeleteOptions};
 use lapin::{Channel, Connection, ConnectionProperties};
 use test_kit::{Proxy, eventually};
-use transport::{Outcome, Queue, Transport, TransportError, TransportOptions, connect};
+use transport::{Outcome, Queue, TransportError, TransportOptions, connect};
 
 use crate::broker::{
-    Broker, QUEUE, message, messages, number, numbers, options, orders, publish, queues, receive,
-    until_depth,
+    Broker, QUEUE, end_of, message, messages, number, numbers, options, orders, publish, queues,
+    receive, until_depth,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -22,12 +22,9 @@ async fn a_consumer_whose_queue_is_deleted_ends_and_a_new_one_works() {
     deleted.expect("the queue was there");
 
     for _ in 0..2 {
-        let ended = consumer.next().await;
-        let ended = ended.expect_err("the session has ended, for good");
-        assert!(
-            matches!(ended, TransportError::SessionLost { .. }),
-            "{ended}"
-        );
+        // For good: it goes on saying so.
+        let ended = end_of(&mut consumer).await;
+        assert!(matches!(ended, TransportError::SessionLost { .. }), "{ended}");
     }
     let mut consumer = broker.consumer(1).await;
     publish(&*broker.publisher().await, &[message(1)]).await;
@@ -61,10 +58,7 @@ async fn a_wrong_password_is_refused_and_never_shown() {
     let (_, host) = rest.split_once('@').expect("a password");
     let url = format!("{scheme}://guest:s3cret@{host}");
     for error in all_session_errors(&url).await {
-        assert!(
-            matches!(error, TransportError::AccessRefused { .. }),
-            "{error:?}"
-        );
+        assert!(matches!(error, TransportError::AccessRefused { .. }), "{error:?}");
         assert!(!error.one_line().contains("s3cret"), "{}", error.one_line());
         assert!(!format!("{error:?}").contains("s3cret"), "{error:?}");
     }
@@ -74,10 +68,7 @@ async fn a_wrong_password_is_refused_and_never_shown() {
 async fn a_virtual_host_that_does_not_exist_is_access_refused() {
     let broker = Broker::on_rabbitmq().await;
     for error in all_session_errors(&format!("{}-missing", broker.url)).await {
-        assert!(
-            matches!(error, TransportError::AccessRefused { .. }),
-            "{error:?}"
-        );
+        assert!(matches!(error, TransportError::AccessRefused { .. }), "{error:?}");
     }
 }
 
@@ -85,20 +76,11 @@ async fn a_virtual_host_that_does_not_exist_is_access_refused() {
 async fn a_queue_with_other_arguments_is_a_mismatch_of_the_topology() {
     let broker = Broker::on_rabbitmq().await;
     publish(&*broker.publisher().await, &[message(1)]).await;
-    let other = Queue {
-        delivery_limit: 7,
-        ..Queue::new(QUEUE, "order.*")
-    };
+    let other = Queue { delivery_limit: 7, ..Queue::new(QUEUE, "order.*") };
     let transport = broker.transport(queues([other]));
-    for error in [
-        transport.publisher().await.err(),
-        transport.consumer(QUEUE, 1).await.err(),
-    ] {
+    for error in [transport.publisher().await.err(), transport.consumer(QUEUE, 1).await.err()] {
         let error = error.expect("the queue has another limit");
-        assert!(
-            matches!(error, TransportError::TopologyMismatch { .. }),
-            "{error:?}"
-        );
+        assert!(matches!(error, TransportError::TopologyMismatch { .. }), "{error:?}");
         assert!(error.to_string().contains(QUEUE), "{error}");
     }
     // Nobody else is harmed.
@@ -125,10 +107,7 @@ async fn only_what_is_in_the_queue_is_confirmed_when_the_connection_is_cut() {
     });
 
     assert!(published.lost.is_some());
-    assert!(
-        published.outcomes.contains(&Outcome::Unknown),
-        "cut too late"
-    );
+    assert!(published.outcomes.contains(&Outcome::Unknown), "cut too late");
     publisher.check().await.expect_err("it has ended");
     let confirmed = (0..batch.len()).filter(|n| match &published.outcomes[*n] {
         Outcome::Confirmed => true,
@@ -164,23 +143,15 @@ async fn a_consumer_whose_connection_is_cut_ends_and_its_messages_come_again() {
     publish(&*broker.publisher().await, &messages(0..3)).await;
     let (proxy, url) = proxied(&broker).await;
     let distant = connect(&url, orders(), options()).expect("a valid URL");
-    let mut consumer = distant
-        .consumer(QUEUE, 1)
-        .await
-        .expect("a consuming session");
+    let mut consumer = distant.consumer(QUEUE, 1).await.expect("a consuming session");
     let held = receive(&mut consumer).await;
     proxy.cut();
 
-    consumer.next().await.expect_err("the way is cut");
-    held.settle(transport::Settlement::Ack)
-        .await
-        .expect_err("the way is cut");
+    end_of(&mut consumer).await;
+    held.settle(transport::Settlement::Ack).await.expect_err("the way is cut");
     let mut direct = broker.consumer(3).await;
-    let again = [
-        receive(&mut direct).await,
-        receive(&mut direct).await,
-        receive(&mut direct).await,
-    ];
+    let again =
+        [receive(&mut direct).await, receive(&mut direct).await, receive(&mut direct).await];
     let mut again = numbers(&again);
     again.sort_unstable();
     assert_eq!(again, [0, 1, 2]);
@@ -191,10 +162,7 @@ async fn a_peer_that_says_nothing_is_given_up_in_time() {
     // It listens, and never accepts.
     let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let address = silent.local_addr().expect("an address");
-    let options = TransportOptions {
-        connect_timeout: Duration::from_millis(200),
-        ..options()
-    };
+    let options = TransportOptions { connect_timeout: Duration::from_millis(200), ..options() };
     let url = format!("amqp://guest:guest@{address}");
     let transport = connect(&url, orders(), options).expect("a valid URL");
     for error in [
@@ -203,10 +171,7 @@ async fn a_peer_that_says_nothing_is_given_up_in_time() {
         transport.depths().await.err(),
     ] {
         let error = error.expect("nobody answers");
-        assert!(
-            matches!(error, TransportError::TimedOut { .. }),
-            "{error:?}"
-        );
+        assert!(matches!(error, TransportError::TimedOut { .. }), "{error:?}");
     }
 }
 

@@ -18,24 +18,16 @@ async fn a_message_reaches_every_queue_that_is_bound_for_it_once(broker: Broker)
         bindings: ["order.*", "order.placed", "#"].map(str::to_owned).into(),
         ..Queue::new("overlapping", "")
     };
-    let topology = queues([
-        overlapping,
-        Queue::new("orders", "order.#"),
-        Queue::new("stock", "stock.*"),
-    ]);
+    let topology =
+        queues([overlapping, Queue::new("orders", "order.#"), Queue::new("stock", "stock.*")]);
     let transport = broker.transport(topology);
     let publisher = transport.publisher().await.expect("a publishing session");
-    let stock = Message {
-        routing_key: "stock.counted".to_owned(),
-        ..message(2)
-    };
+    let stock = Message { routing_key: "stock.counted".to_owned(), ..message(2) };
     publish(&*publisher, &[message(1), stock, message(3)]).await;
 
-    for (queue, expected) in [
-        ("overlapping", [1, 2, 3].as_slice()),
-        ("orders", &[1, 3]),
-        ("stock", &[2]),
-    ] {
+    for (queue, expected) in
+        [("overlapping", [1, 2, 3].as_slice()), ("orders", &[1, 3]), ("stock", &[2])]
+    {
         let consumer = transport.consumer(queue, 10).await;
         let mut consumer = consumer.expect("a consuming session");
         let received = receive_many(&mut consumer, expected.len()).await;
@@ -47,12 +39,8 @@ async fn a_message_reaches_every_queue_that_is_bound_for_it_once(broker: Broker)
 }
 
 async fn routing_follows_the_rules_of_topics(broker: Broker) {
-    let patterns = [
-        "#", "*", "a.*", "a.#", "#.b", "*.b", "a.#.b", "#.#", "*.*", "a",
-    ];
-    let keys = [
-        "", "a", "b", "a.b", "a..b", "a.c.b", "b.a", ".", "a.", "x.y.z", "*", "#",
-    ];
+    let patterns = ["#", "*", "a.*", "a.#", "#.b", "*.b", "a.#.b", "#.#", "*.*", "a"];
+    let keys = ["", "a", "b", "a.b", "a..b", "a.c.b", "b.a", ".", "a.", "x.y.z", "*", "#"];
     let topology = queues(patterns.map(|pattern| Queue::new(pattern, pattern)));
     let transport = broker.transport(topology);
     let publisher = transport.publisher().await.expect("a publishing session");
@@ -65,18 +53,13 @@ async fn routing_follows_the_rules_of_topics(broker: Broker) {
     publish(&*publisher, &batch).await;
 
     for pattern in patterns {
-        let expected: Vec<_> = keys
-            .into_iter()
-            .filter(|key| topic_matches(pattern, key))
-            .collect();
+        let expected: Vec<_> = keys.into_iter().filter(|key| topic_matches(pattern, key)).collect();
         until_depth(&*transport, pattern, expected.len() as u64).await;
         let consumer = transport.consumer(pattern, 100).await;
         let mut consumer = consumer.expect("a consuming session");
         let received = receive_many(&mut consumer, expected.len()).await;
-        let received: Vec<_> = received
-            .iter()
-            .map(|delivery| delivery.message.routing_key.as_str())
-            .collect();
+        let received: Vec<_> =
+            received.iter().map(|delivery| delivery.message.routing_key.as_str()).collect();
         assert_eq!(received, expected, "{pattern}");
     }
 }

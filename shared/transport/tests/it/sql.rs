@@ -40,10 +40,7 @@ async fn requeued_messages_go_back_to_their_old_places(broker: Broker) {
 
 async fn a_lease_is_renewed_as_long_as_its_holder_lives(broker: Broker) {
     publish(&*broker.publisher().await, &messages(0..1)).await;
-    let short = TransportOptions {
-        visibility_timeout: Duration::from_secs(2),
-        ..options()
-    };
+    let short = TransportOptions { visibility_timeout: Duration::from_secs(2), ..options() };
     let transport = broker.transport_with(orders(), short);
     let mut holder = transport.consumer(QUEUE, 1).await.expect("a session");
     let held = receive(&mut holder).await;
