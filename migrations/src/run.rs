@@ -3,7 +3,7 @@ use std::time::Duration;
 use anyhow::Context;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use clap::{Args, ValueEnum};
-use database::{MigrationLock, PoolSettings};
+use database::MigrationLock;
 use sea_orm_migration::MigratorTrait;
 use sea_orm_migration::sea_orm::DatabaseConnection;
 use service_kit::settings::DatabaseSettings;
@@ -41,8 +41,7 @@ pub struct MigrateSettings {
 /// # Errors
 /// The database can't be reached in time, or a migration failed.
 pub async fn run(settings: &MigrateSettings) -> anyhow::Result<()> {
-    let pool = PoolSettings { application_name: "migrate".to_owned(), max_connections: 1 };
-    let db = database::connect(&settings.connection.database_url, &pool).context("DATABASE_URL")?;
+    let db = settings.connection.pool("migrate")?;
     wait_for(&db, Some(settings.migrate_wait)).await?;
     up(&db, settings.database).await
 }

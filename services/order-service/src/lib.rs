@@ -12,9 +12,7 @@ mod place_order;
 mod settings;
 mod stock_results;
 
-use anyhow::Context;
 use contracts::STOCK_EVENTS_QUEUE;
-use database::PoolSettings;
 use inbox::{Consumer, ConsumerOptions};
 use service_kit::health::Health;
 use service_kit::{program, server, telemetry};
@@ -32,19 +30,9 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     telemetry::start(&settings.log, NAME)?;
     let shutdown = program::shutdown_token(&settings.life);
     // Two pools: requests that wait for connections must not keep results from being received.
-    let pool = PoolSettings {
-        application_name: NAME.to_owned(),
-        max_connections: settings.database.database_connections,
-    };
-    let connect =
-        || database::connect(&settings.database.database_url, &pool).context("DATABASE_URL");
-    let (db, consumer_db) = (connect()?, connect()?);
-    let transport = transport::connect(
-        &settings.broker.broker_url,
-        contracts::topology(),
-        settings.broker.options(NAME),
-    )
-    .context("BROKER_URL")?;
+    let (db, consumer_db) = (settings.database.pool(NAME)?, settings.database.pool(NAME)?);
+    let options = settings.broker.options(NAME);
+    let transport = settings.broker.transport(contracts::topology(), options)?;
     let listener = server::bind(settings.http_addr).await?;
 
     let options = ConsumerOptions {

@@ -4,7 +4,6 @@
 mod settings;
 
 use anyhow::Context;
-use database::PoolSettings;
 use outbox::Relay;
 use service_kit::health::Health;
 use service_kit::{program, server, telemetry};
@@ -21,17 +20,12 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     telemetry::start(&settings.log, &log_name)?;
     let shutdown = program::shutdown_token(&settings.life);
     let name = format!("outbox-relay-{}-{}", settings.relay.relay_app_id, std::process::id());
-    let pool = PoolSettings {
-        application_name: name.clone(),
-        max_connections: settings.database.database_connections,
-    };
-    let db = database::connect(&settings.database.database_url, &pool).context("DATABASE_URL")?;
+    let db = settings.database.pool(&name)?;
     let options = TransportOptions {
         confirm_timeout: settings.relay.confirm_timeout(),
         ..settings.broker.options(&name)
     };
-    let transport = transport::connect(&settings.broker.broker_url, contracts::topology(), options)
-        .context("BROKER_URL")?;
+    let transport = settings.broker.transport(contracts::topology(), options)?;
     let relay = Relay::new(db.clone(), transport, settings.relay.options(name))
         .context("relay settings")?;
     let listener = server::bind(settings.http_addr).await?;

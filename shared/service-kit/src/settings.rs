@@ -2,10 +2,14 @@
 //! name; the text beside it is what `--help` shows.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::Args;
-use transport::TransportOptions;
+use database::PoolSettings;
+use sea_orm::DatabaseConnection;
+use transport::{Topology, Transport, TransportOptions};
 
 /// The database that this process uses.
 #[derive(Debug, Clone, Args)]
@@ -17,6 +21,20 @@ pub struct DatabaseSettings {
     /// PostgreSQL: connections at most, for each of the process's pools
     #[arg(long, env, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub database_connections: u32,
+}
+
+impl DatabaseSettings {
+    /// A pool for the process called `name`. Connects to nothing yet.
+    ///
+    /// # Errors
+    /// The URL can't be used.
+    pub fn pool(&self, name: &str) -> anyhow::Result<DatabaseConnection> {
+        let settings = PoolSettings {
+            application_name: name.to_owned(),
+            max_connections: self.database_connections,
+        };
+        database::connect(&self.database_url, &settings).context("DATABASE_URL")
+    }
 }
 
 /// The broker that this process uses.
@@ -32,7 +50,7 @@ pub struct BrokerSettings {
 }
 
 impl BrokerSettings {
-    /// The transport's options for a process called `name`.
+    /// The transport's options for the process called `name`.
     #[must_use]
     pub fn options(&self, name: &str) -> TransportOptions {
         TransportOptions {
@@ -40,6 +58,18 @@ impl BrokerSettings {
             visibility_timeout: self.broker_visibility_timeout,
             ..TransportOptions::default()
         }
+    }
+
+    /// The transport. Connects to nothing yet.
+    ///
+    /// # Errors
+    /// The URL can't be used.
+    pub fn transport(
+        &self,
+        topology: Topology,
+        options: TransportOptions,
+    ) -> anyhow::Result<Arc<dyn Transport>> {
+        transport::connect(&self.broker_url, topology, options).context("BROKER_URL")
     }
 }
 
