@@ -33,6 +33,8 @@ pub(crate) enum Then {
     Panic,
     /// A statement that no database can ever understand.
     Nonsense,
+    /// Fails twice as if another transaction had been in the way, then succeeds. PostgreSQL only.
+    CollideTwice,
     /// Waits until the test lets it go on, then succeeds.
     Wait,
 }
@@ -114,6 +116,13 @@ impl Handler for Actor {
             Then::Panic => panic!("a test of a handler that panics"),
             Then::Nonsense => {
                 tx.execute_unprepared("NONSENSE").await?;
+                Verdict::Ack
+            }
+            Then::CollideTwice => {
+                if self.calls_of(&act.name) <= 2 {
+                    let collide = "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$";
+                    tx.execute_unprepared(collide).await?;
+                }
                 Verdict::Ack
             }
             Then::Wait => {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use database::{Dialect, begin_write};
+use database::{Dialect, PoolSettings, begin_write};
 use outbox::{Backoff, NewMessage, Relay, RelayOptions};
 use sea_orm::{ConnectionTrait, DatabaseConnection, FromQueryResult};
 use serde_json::{Value, json};
@@ -54,6 +54,12 @@ impl Outbox {
     /// Another pool on the same database, as another process has it.
     pub(crate) fn another_pool(&self) -> DatabaseConnection {
         connect(&self.url).expect("a pool")
+    }
+
+    /// A single connection that the server shows under a name of its own.
+    pub(crate) fn single_connection(&self, name: &str) -> DatabaseConnection {
+        let settings = PoolSettings { application_name: name.to_owned(), max_connections: 1 };
+        database::connect(&self.url, &settings).expect("a pool")
     }
 
     /// Appends and commits.
