@@ -3,26 +3,17 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use migrations::MigrateSettings;
-use service_kit::settings::LogSettings;
-use service_kit::{program, telemetry};
+use service_kit::program;
 
 /// Creates or updates the tables of one database, then exits
 #[derive(Debug, Parser)]
 #[command(version)]
-struct Settings {
+struct Program {
     #[command(flatten)]
-    migrate: MigrateSettings,
-    #[command(flatten)]
-    log: LogSettings,
+    settings: migrations::MigrateSettings,
 }
 
 fn main() -> ExitCode {
-    let settings: Settings = program::settings();
-    program::run(async {
-        telemetry::start(&settings.log, "migrate")?;
-        migrations::run(&settings.migrate).await?;
-        tracing::info!("{:?} is up to date", settings.migrate.database);
-        Ok(())
-    })
+    let program: Program = program::settings();
+    program::run(migrations::run(program.settings))
 }

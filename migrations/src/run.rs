@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 use database::MigrationLock;
 use sea_orm_migration::MigratorTrait;
 use sea_orm_migration::sea_orm::DatabaseConnection;
-use service_kit::settings::DatabaseSettings;
+use service_kit::settings::{DatabaseSettings, LogSettings};
+use service_kit::telemetry;
 use transport::Link;
 
 use crate::{inventory, orders};
@@ -34,16 +35,23 @@ pub struct MigrateSettings {
     /// How long to wait for a database that does not answer yet
     #[arg(long, env, default_value = "60s", value_parser = service_kit::settings::duration)]
     pub migrate_wait: Duration,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub log: LogSettings,
 }
 
 /// Waits for the database and brings it up to date. Any number of these may run at once.
 ///
 /// # Errors
 /// The database can't be reached in time, or a migration failed.
-pub async fn run(settings: &MigrateSettings) -> anyhow::Result<()> {
+pub async fn run(settings: MigrateSettings) -> anyhow::Result<()> {
+    telemetry::start(&settings.log, "migrate")?;
     let db = settings.connection.pool("migrate")?;
     wait_for(&db, Some(settings.migrate_wait)).await?;
-    up(&db, settings.database).await
+    up(&db, settings.database).await?;
+    tracing::info!("the tables of {:?} are up to date", settings.database);
+    Ok(())
 }
 
 /// Brings a database up to date: all migrations that it lacks, by one migrator at a time.

@@ -118,6 +118,7 @@ impl From<PlaceOrderError> for Problem {
             PlaceOrderError::KeyOfOtherOrder => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY).detail(error.to_string())
             }
+            PlaceOrderError::KeyBusy => Self::conflict(error.to_string()).retry_after(1),
             PlaceOrderError::Database(error) => error.into(),
             PlaceOrderError::Json(error) => internal(&error),
         }

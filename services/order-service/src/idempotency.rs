@@ -6,6 +6,7 @@ use std::str::FromStr;
 use axum::http::HeaderMap;
 use chrono::{TimeDelta, Utc};
 use contracts::OrderId;
+use database::Failure;
 use sea_orm::{ActiveValue::Set, DatabaseTransaction, DbErr, EntityTrait, TryInsertResult};
 use service_kit::Problem;
 
@@ -54,6 +55,8 @@ pub(crate) enum Claim {
     Replay(OrderId),
     /// It made another order.
     OtherRequest,
+    /// Another request with it is still at work.
+    Busy,
 }
 
 /// Takes the key for the order that this transaction is about to write. A second request with the
@@ -71,8 +74,11 @@ pub(crate) async fn claim(
         created_at: Set(Utc::now()),
     };
     let insert = idempotency_keys::Entity::insert(row.clone()).on_conflict_do_nothing();
-    if let TryInsertResult::Inserted(_) = insert.exec(tx).await? {
-        return Ok(Claim::Ours);
+    match insert.exec(tx).await {
+        Ok(TryInsertResult::Inserted(_)) => return Ok(Claim::Ours),
+        Ok(_) => {}
+        Err(error) if Failure::of(&error) == Failure::Contention => return Ok(Claim::Busy),
+        Err(error) => return Err(error),
     }
     let known = idempotency_keys::Entity::find_by_id(key.0.clone())
         .one(tx)

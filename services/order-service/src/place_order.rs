@@ -22,6 +22,8 @@ pub(crate) struct Placed {
 pub(crate) enum PlaceOrderError {
     #[error("the Idempotency-Key was used for another order")]
     KeyOfOtherOrder,
+    #[error("another request with this Idempotency-Key is still at work")]
+    KeyBusy,
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     #[error(transparent)]
@@ -47,6 +49,7 @@ pub(crate) async fn place_order(
             Claim::Ours => {}
             Claim::Replay(order_id) => return Ok(Placed { order_id, replayed: true }),
             Claim::OtherRequest => return Err(PlaceOrderError::KeyOfOtherOrder),
+            Claim::Busy => return Err(PlaceOrderError::KeyBusy),
         }
     }
     crash_point!("C2"); // rolled back

@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use contracts::{Event, OrderId, StockRejected, StockReleased, StockReserved};
+use crash_points::crash_point;
 use inbox::{Handler, Unreadable, Verdict, json_body};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{DatabaseTransaction, DbErr};
@@ -43,6 +44,7 @@ impl Handler for StockResults {
             })
             .await?;
         }
+        crash_point!("C20"); // status changed: rolled back with the inbox row
         Ok(Verdict::Ack)
     }
 }

@@ -39,11 +39,11 @@ pub struct RelaySettings {
     pub relay_batch_size: u32,
 
     /// How often to look when no hint arrives
-    #[arg(long, env, default_value = "1s", value_parser = duration)]
+    #[arg(long, env, default_value = "1s", value_parser = at_least::<10>)]
     pub relay_poll_interval: Duration,
 
     /// How long a claim lasts: when a relay dies, its rows wait this long for another one
-    #[arg(long, env, default_value = "10s", value_parser = duration)]
+    #[arg(long, env, default_value = "10s", value_parser = at_least::<500>)]
     pub relay_lease: Duration,
 
     /// Failures of its own (not of the broker) after which a message is dead
@@ -83,4 +83,10 @@ impl RelaySettings {
             ..RelayOptions::default()
         }
     }
+}
+
+fn at_least<const MILLIS: u64>(text: &str) -> Result<Duration, String> {
+    let limit = Duration::from_millis(MILLIS);
+    let found = duration(text)?;
+    (found >= limit).then_some(found).ok_or_else(|| format!("expected at least {MILLIS}ms"))
 }

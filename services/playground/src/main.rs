@@ -35,8 +35,6 @@ fn main() -> ExitCode {
         Some(Part::OrderService(settings)) => program::run(order_service::run(settings)),
         Some(Part::InventoryService(settings)) => program::run(inventory_service::run(settings)),
         Some(Part::OutboxRelay(settings)) => program::run(outbox_relay::run(settings)),
-        Some(Part::Migrate(settings)) => {
-            program::run(async move { migrations::run(&settings).await })
-        }
+        Some(Part::Migrate(settings)) => program::run(migrations::run(settings)),
     }
 }

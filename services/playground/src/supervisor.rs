@@ -39,7 +39,8 @@ impl Supervisor {
     pub(crate) fn start(parts: Vec<Part>, shutdown: &CancellationToken) -> anyhow::Result<Self> {
         let mut supervisor = Self { tasks: JoinSet::new(), views: Vec::new() };
         for part in parts {
-            let child = spawn(&part).with_context(|| format!("starting {}", part.name))?;
+            let child =
+                spawn(&part, Run::First).with_context(|| format!("starting {}", part.name))?;
             let view = watch::Sender::new(ProcessView {
                 name: part.name,
                 url: part.url(),
@@ -70,6 +71,12 @@ struct Running {
     stdin: Option<ChildStdin>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    First,
+    Again,
+}
+
 async fn keep_running(
     part: Part,
     mut child: Running,
@@ -89,7 +96,7 @@ async fn keep_running(
                 () = shutdown.cancelled() => return,
                 () = tokio::time::sleep(RESTART_DELAY) => {}
             }
-            match spawn(&part) {
+            match spawn(&part, Run::Again) {
                 Ok(child) => break child,
                 Err(error) => tracing::warn!("{} could not be started: {error}", part.name),
             }
@@ -104,13 +111,16 @@ async fn keep_running(
 /// This binary again, in a process group of its own: Ctrl-C in the terminal reaches only us, and we
 /// stop the others in an orderly way. Its standard input is a pipe from us: when we die, however
 /// that happens, the pipe ends, and so does the child.
-fn spawn(part: &Part) -> std::io::Result<Running> {
+fn spawn(part: &Part, run: Run) -> std::io::Result<Running> {
     let mut command = Command::new(std::env::current_exe()?);
     command
         .arg(part.subcommand)
         .envs(part.environment.iter().map(|(key, value)| (key, value)))
         .stdin(Stdio::piped())
         .kill_on_drop(true);
+    if run == Run::Again {
+        command.env_remove("CRASH_AT"); // armed for the first run only: else it would crash for ever
+    }
     #[cfg(unix)]
     command.process_group(0);
     let mut process = command.spawn()?;

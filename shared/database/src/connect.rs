@@ -1,7 +1,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use sea_orm::sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sea_orm::sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgSslMode};
 use sea_orm::sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous,
 };
@@ -42,6 +42,9 @@ pub enum InvalidDatabaseUrl {
     /// Neither `sqlite://` nor `postgres://`.
     #[error("database URL: expected sqlite://… or postgres://…")]
     Scheme,
+    /// It asks for TLS, and this build has none: nothing would ever connect.
+    #[error("database URL: sslmode asks for TLS, which this build does not have")]
+    Tls,
     /// The rest of the URL.
     #[error("database URL: {0}")]
     Parse(#[source] sqlx::Error),
@@ -101,6 +104,13 @@ fn postgres(url: &str, settings: &PoolSettings) -> Result<DatabaseConnection, In
             ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT),
         ])
         .disable_statement_logging();
+    if matches!(
+        options.get_ssl_mode(),
+        PgSslMode::Require | PgSslMode::VerifyCa | PgSslMode::VerifyFull
+    ) && !cfg!(feature = "tls")
+    {
+        return Err(InvalidDatabaseUrl::Tls);
+    }
     let pool = PgPoolOptions::new()
         .max_connections(settings.max_connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)

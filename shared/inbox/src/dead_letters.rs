@@ -8,6 +8,9 @@ use crate::consumer::{session_delays, sleep_or_stop};
 use crate::parking::park;
 use crate::{ConsumerOptions, Reason, Unreadable};
 
+/// The prefetch. What killed sessions in its own queue will do so here: it shall charge nobody else.
+const ONE_BY_ONE: u16 = 1;
+
 /// Moves what the broker has given up on into `parked_messages`, so that there is one place to look.
 /// Ends with `shutdown`.
 pub(crate) fn drain(
@@ -26,7 +29,14 @@ pub(crate) fn drain(
         let mut delays = session_delays();
         while !shutdown.is_cancelled() {
             // The main consumer reports outages of broker and database; one report is enough.
-            if let Err(error) = drain.session(&shutdown).await {
+            let ended = match drain.transport.consumer(&drain.queue, ONE_BY_ONE).await {
+                Ok(session) => {
+                    delays = session_delays();
+                    drain.session(session, &shutdown).await
+                }
+                Err(error) => Err(error),
+            };
+            if let Err(error) = ended {
                 tracing::debug!(%error, queue = drain.queue, "dead-letter session ended");
                 sleep_or_stop(delays.next().unwrap_or_default(), &shutdown).await;
             }
@@ -42,9 +52,11 @@ struct Drain {
 }
 
 impl Drain {
-    async fn session(&self, shutdown: &CancellationToken) -> Result<(), TransportError> {
-        // One by one: what killed sessions in its queue will do so here. See `Pace` in `consumer.rs`.
-        let mut session = self.transport.consumer(&self.queue, 1).await?;
+    async fn session(
+        &self,
+        mut session: Box<dyn transport::Consumer>,
+        shutdown: &CancellationToken,
+    ) -> Result<(), TransportError> {
         loop {
             let delivery = tokio::select! {
                 () = shutdown.cancelled() => return Ok(()),

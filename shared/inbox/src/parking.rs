@@ -118,7 +118,7 @@ fn fingerprint(properties: &Value, body: &[u8]) -> String {
     if let Some(headers) = constant["headers"].as_object_mut() {
         headers.retain(|name, _| !DELIVERY_COUNTERS.contains(&name.as_str()));
     }
-    sha256_hex(&[constant.to_string().as_bytes(), body])
+    sha256_hex((constant.to_string() + &sha256_hex(body)).as_bytes())
 }
 
 /// PostgreSQL's text can't hold NUL, and a stranger's message can.

@@ -44,6 +44,6 @@ const PARKED: &str = "
   detail text NOT NULL, -- one sentence, for people
   properties JSON NOT NULL, -- routing key, properties and headers as they came
   body BYTES NOT NULL, -- intact
-  fingerprint text NOT NULL, -- SHA-256 over properties and body: a redelivery is parked once
+  fingerprint text NOT NULL, -- hash over properties and body: a redelivery is parked once
   parked_at TIMESTAMP NOT NULL,
   state text NOT NULL DEFAULT 'parked' CHECK (state IN ('parked', 'retried', 'discarded'))";

@@ -30,7 +30,8 @@ impl AdminToken {
             .and_then(|value| value.strip_prefix("Bearer "));
         match given {
             None => Err(Problem::new(StatusCode::UNAUTHORIZED)
-                .detail("expected Authorization: Bearer <ADMIN_TOKEN>")),
+                .detail("expected Authorization: Bearer <ADMIN_TOKEN>")
+                .challenge("Bearer")),
             // Digests, so that the time of the comparison tells nothing about the token.
             Some(given) if Sha256::digest(given) == Sha256::digest(expected) => Ok(()),
             Some(_) => Err(Problem::new(StatusCode::FORBIDDEN).detail("wrong token")),

@@ -75,7 +75,9 @@ fn is_length_limit(error: &axum::Error) -> bool {
 fn field_error(error: &serde_path_to_error::Error<serde_json::Error>) -> FieldError {
     let text = error.inner().to_string();
     // "… at line 1 column 20": the path says it better.
-    let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
+    let message = text.split(" at line ").next().unwrap_or(&text);
+    // Clients know no Rust.
+    let message = message.replace("expected i64", "expected a whole number");
     let path = error.path().to_string();
     let field = match named_field(&message) {
         Some(name) if path == "." => name.to_owned(),

@@ -20,7 +20,16 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FieldError>,
     #[serde(skip)]
-    retry_after_seconds: Option<u32>,
+    advice: Option<Advice>,
+}
+
+/// What a client should do, said in a header.
+#[derive(Debug, Clone, Copy)]
+enum Advice {
+    /// Come again after so many seconds.
+    RetryAfter(u32),
+    /// Say who you are, by this scheme.
+    Challenge(&'static str),
 }
 
 /// One field of the request that breaks a rule.
@@ -42,7 +51,7 @@ impl Problem {
             status,
             detail: None,
             errors: Vec::new(),
-            retry_after_seconds: None,
+            advice: None,
         }
     }
 
@@ -56,7 +65,14 @@ impl Problem {
     /// Tells the client when to come again.
     #[must_use]
     pub fn retry_after(mut self, seconds: u32) -> Self {
-        self.retry_after_seconds = Some(seconds);
+        self.advice = Some(Advice::RetryAfter(seconds));
+        self
+    }
+
+    /// Tells the client how to say who it is.
+    #[must_use]
+    pub fn challenge(mut self, scheme: &'static str) -> Self {
+        self.advice = Some(Advice::Challenge(scheme));
         self
     }
 
@@ -108,8 +124,15 @@ impl IntoResponse for Problem {
         let mut response = (self.status, Json(&self)).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some(seconds) = self.retry_after_seconds {
-            headers.insert(header::RETRY_AFTER, seconds.into());
+        match self.advice {
+            Some(Advice::RetryAfter(seconds)) => {
+                headers.insert(header::RETRY_AFTER, seconds.into());
+            }
+            Some(Advice::Challenge(scheme)) => {
+                let challenge = HeaderValue::from_static(scheme);
+                headers.insert(header::WWW_AUTHENTICATE, challenge);
+            }
+            None => {}
         }
         response
     }

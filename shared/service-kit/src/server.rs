@@ -89,7 +89,8 @@ pub fn with_layers(router: Router) -> Router {
         }))
         .layer(map_response(problem_for_plain_error))
         .layer(map_response(no_sniffing))
-        .layer(TraceLayer::new_for_http().make_span_with(|request: &Request<_>| {
+        // Failures are logged where they happen; a probe that finds us not ready is none.
+        .layer(TraceLayer::new_for_http().on_failure(()).make_span_with(|request: &Request<_>| {
             tracing::debug_span!("http", method = %request.method(), path = request.uri().path())
         }))
 }

@@ -19,6 +19,10 @@ on_every_transport!(
     the_check_of_a_session_that_works_is_ok,
 );
 
+/// Messages in a mixed batch: enough that the first answers come while the last are sent, which is
+/// when answers get mixed up.
+const MANY: usize = 3000;
+
 /// The limit for the bodies of a mixed batch.
 const SMALL: usize = 1000;
 
@@ -57,11 +61,11 @@ async fn batches_arrive_in_the_order_in_which_they_were_confirmed(broker: Broker
 async fn each_outcome_lands_on_its_own_message(broker: Broker) {
     let transport = broker.transport_with(orders(), small_bodies());
     let publisher = transport.publisher().await.expect("a publishing session");
-    let published = publisher.publish(&mixed(0..400)).await;
-    assert_mixed(&published, 0..400);
+    let published = publisher.publish(&mixed(0..MANY)).await;
+    assert_mixed(&published, 0..MANY);
 
-    let confirmed: Vec<_> = (0..400).filter(|number| is_routable(*number)).collect();
-    let mut consumer = broker.consumer(400).await;
+    let confirmed: Vec<_> = (0..MANY).filter(|number| is_routable(*number)).collect();
+    let mut consumer = broker.consumer(MANY as u16).await;
     let received = receive_many(&mut consumer, confirmed.len()).await;
     assert_eq!(numbers(&received), confirmed);
     settle_all(received, Settlement::Ack).await;
@@ -71,10 +75,10 @@ async fn each_outcome_lands_on_its_own_message(broker: Broker) {
 async fn batches_at_the_same_time_on_one_session_keep_their_outcomes_apart(broker: Broker) {
     let transport = broker.transport_with(orders(), small_bodies());
     let publisher = transport.publisher().await.expect("a publishing session");
-    let (one, other) = (mixed(0..300), mixed(301..600));
+    let (one, other) = (mixed(0..MANY), mixed(MANY..2 * MANY));
     let (one, other) = tokio::join!(publisher.publish(&one), publisher.publish(&other));
-    assert_mixed(&one, 0..300);
-    assert_mixed(&other, 301..600);
+    assert_mixed(&one, 0..MANY);
+    assert_mixed(&other, MANY..2 * MANY);
 }
 
 /// Two events of one order may carry what a careless writer gave them.
