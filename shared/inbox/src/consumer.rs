@@ -77,7 +77,7 @@ pub struct Consumer<H> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
     Full,
-    /// After a lost session, until one message has been settled.
+    /// After a lost session, until one message has come through.
     OneByOne,
 }
 
@@ -162,14 +162,16 @@ impl<H: Handler> Consumer<H> {
                 Some(attempt) = waiting.next() => attempt,
                 delivery = session.next() => Attempt { delivery: delivery?, failures: 0 },
             };
-            if let Some(failed) = self.attempt(attempt, shutdown).await? {
+            let failed = self.attempt(attempt, shutdown).await?;
+            if pace == Pace::OneByOne {
+                return Ok(()); // one message came through: on with a full session
+            }
+            if let Some(failed) = failed {
                 let delay = self.options.retry_delay * 2u32.saturating_pow(failed.failures - 1);
                 waiting.push(Box::pin(async move {
                     tokio::time::sleep(delay).await;
                     failed
                 }));
-            } else if pace == Pace::OneByOne {
-                return Ok(()); // it works again: on with a full session
             }
         }
     }

@@ -21,7 +21,8 @@ pub trait Handler: Send + Sync + 'static {
     fn decode(&self, message: &Message) -> Result<Self::Event, Unreadable>;
 
     /// Carries out the effect, in the transaction that already holds the inbox row. It may run
-    /// several times for one message, but it is committed once. No effects outside of `tx`!
+    /// several times for one message, but it is committed once. No effects outside of `tx`! Let
+    /// every [`DbErr`] leave by `?`: after a failed statement the transaction is lost.
     ///
     /// # Errors
     /// By the error's [`database::Failure`]: the consumer waits for the database, repeats the

@@ -28,6 +28,12 @@ impl InboxTransaction {
     /// # Errors
     /// The outcome is unknown. Receive the message again: the inbox row, there or not, tells.
     pub async fn commit(self) -> Result<(), DbErr> {
+        if Dialect::of(&self.0) == Dialect::Postgres {
+            // A handler may have swallowed the error of a statement. PostgreSQL has rolled back
+            // then, and its COMMIT reports success: the message would be acked without its effect.
+            // Any further statement tells.
+            self.0.execute_unprepared("SELECT 1").await?;
+        }
         self.0.commit().await
     }
 }

@@ -33,6 +33,8 @@ pub(crate) enum Then {
     Panic,
     /// A statement that no database can ever understand.
     Nonsense,
+    /// The same, and the handler takes no notice.
+    Swallow,
     /// Fails twice as if another transaction had been in the way, then succeeds. PostgreSQL only.
     CollideTwice,
     /// Waits until the test lets it go on, then succeeds.
@@ -116,6 +118,10 @@ impl Handler for Actor {
             Then::Panic => panic!("a test of a handler that panics"),
             Then::Nonsense => {
                 tx.execute_unprepared("NONSENSE").await?;
+                Verdict::Ack
+            }
+            Then::Swallow => {
+                let _ = tx.execute_unprepared("NONSENSE").await;
                 Verdict::Ack
             }
             Then::CollideTwice => {

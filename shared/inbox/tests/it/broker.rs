@@ -27,6 +27,8 @@ struct State {
     away: AtomicBool,
     refused: AtomicUsize,
     opened: AtomicUsize,
+    /// Queue and prefetch of each session that was opened.
+    sessions: Mutex<Vec<(String, u16)>>,
     /// The next so many settlements fail, and their sessions with them.
     failing_settlements: AtomicUsize,
     /// The queue whose session finds, once, that it has ended.
@@ -62,6 +64,7 @@ impl FakeBroker {
             away: AtomicBool::default(),
             refused: AtomicUsize::default(),
             opened: AtomicUsize::default(),
+            sessions: Mutex::default(),
             failing_settlements: AtomicUsize::default(),
             ending: Mutex::default(),
             witness,
@@ -120,6 +123,12 @@ impl FakeBroker {
         self.0.opened.load(Ordering::SeqCst)
     }
 
+    /// The prefetch of each session on `queue` so far.
+    pub(crate) fn prefetches(&self, queue: &str) -> Vec<u16> {
+        let sessions = lock(&self.0.sessions);
+        sessions.iter().filter(|(name, _)| name == queue).map(|(_, prefetch)| *prefetch).collect()
+    }
+
     /// The next settlement does not arrive, as when the connection breaks right before it.
     pub(crate) fn lose_next_settlement(&self) {
         self.0.failing_settlements.store(1, Ordering::SeqCst);
@@ -148,6 +157,7 @@ impl Transport for FakeBroker {
             return Err(lost());
         }
         self.0.opened.fetch_add(1, Ordering::SeqCst);
+        lock(&self.0.sessions).push((queue.to_owned(), prefetch));
         Ok(Box::new(Session {
             broker: self.clone(),
             queue: queue.to_owned(),

@@ -1,6 +1,6 @@
 //! A handler that fails: tried again, parked at last, and no burden for its neighbours.
 
-use test_kit::eventually;
+use test_kit::{Backing, eventually};
 
 use crate::actor::Then;
 use crate::bench::{CONSUMER, Inbox, message, patient, quick};
@@ -44,6 +44,14 @@ async fn a_statement_that_always_fails_has_no_effect_and_its_message_is_parked_a
     inbox: Inbox,
 ) {
     assert_parked_after(&inbox, Then::Nonsense, 3, |detail| detail.contains("NONSENSE")).await;
+}
+
+/// PostgreSQL only: it rolls back at the failed statement, and its COMMIT reports success all the
+/// same. SQLite undoes the statement alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_that_swallows_an_error_is_not_taken_for_a_success() {
+    let inbox = Inbox::new(Backing::Servers).await;
+    assert_parked_after(&inbox, Then::Swallow, 3, |detail| detail.contains("aborted")).await;
 }
 
 async fn a_handler_that_gives_up_has_its_message_parked_at_once(inbox: Inbox) {

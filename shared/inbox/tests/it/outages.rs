@@ -5,12 +5,13 @@ use test_kit::{Backing, eventually};
 use transport::{LinkState, Message};
 
 use crate::actor::Then;
-use crate::bench::{Inbox, Running, message, quick};
+use crate::bench::{Inbox, QUEUE, Running, message, patient, quick};
 
 on_both_databases!(
     an_outage_of_the_database_costs_a_message_nothing_and_keeps_the_order,
     an_outage_of_the_database_holds_garbage_back_too,
     an_outage_of_the_broker_is_survived,
+    after_a_lost_session_messages_are_taken_one_by_one_until_one_has_come_through,
 );
 
 /// PostgreSQL only: the statement makes the server report what it reports when transactions collide.
@@ -26,6 +27,26 @@ async fn a_serialisation_failure_repeats_the_whole_transaction_and_costs_no_try(
     assert_eq!(inbox.actor.calls_of("it"), 3);
     assert_eq!(inbox.effects().await, ["it"]);
     assert_eq!(inbox.parked().await, []);
+}
+
+/// A session may have died of a message that can't be parsed. Taken alone, it charges nobody else.
+async fn after_a_lost_session_messages_are_taken_one_by_one_until_one_has_come_through(
+    inbox: Inbox,
+) {
+    let options = ConsumerOptions { prefetch: 50, ..patient() };
+    let running = inbox.run_consumer(options);
+    let sessions = || inbox.broker.prefetches(QUEUE);
+    eventually("the first session", async || sessions() == [50]).await;
+    for expected in [&[50, 1][..], &[50, 1, 1]] {
+        inbox.broker.end_session(QUEUE);
+        eventually("the next session", async || sessions() == expected).await;
+    }
+    // One that fails proves the session just as well, and must not hold back its neighbour.
+    inbox.send(message("waiting", Then::Retry));
+    let neighbour = inbox.send(message("neighbour", Then::Ack));
+    eventually("the neighbour is settled", async || inbox.broker.acked() == [neighbour]).await;
+    assert_eq!(sessions(), [50, 1, 1, 50]);
+    running.stop().await;
 }
 
 fn is_down(state: &LinkState) -> bool {

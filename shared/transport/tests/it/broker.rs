@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use test_kit::{Backing, Storage, eventually};
+use test_kit::{Backing, Storage, eventually, eventually_some};
 use transport::{
     Consumer, Delivery, Message, Outcome, Properties, Publisher, Queue, Settlement, Topology,
     Transport, TransportError, TransportOptions, connect,
@@ -76,6 +76,31 @@ impl Broker {
         let consumer = transport.consumer(queue, prefetch).await;
         consumer.expect("a consuming session")
     }
+}
+
+/// Opens a session, and again when the machine was too busy for it. That is no answer to what a
+/// test asks; any other error is.
+pub(crate) async fn open<S, F>(mut attempt: impl FnMut() -> F) -> S
+where
+    F: Future<Output = Result<S, TransportError>>,
+{
+    eventually_some("a session", || {
+        let attempt = attempt();
+        async {
+            match attempt.await {
+                Ok(session) => Some(session),
+                Err(error) if is_overload(&error) => None,
+                Err(error) => panic!("{}", error.one_line()),
+            }
+        }
+    })
+    .await
+}
+
+/// A connection that was not there in time; RabbitMQ's word for a queue that took it too long.
+fn is_overload(error: &TransportError) -> bool {
+    let text = error.one_line();
+    ["pool timed out", "INTERNAL_ERROR"].iter().any(|word| text.contains(word))
 }
 
 /// Leases that never end by themselves: what comes again in a test has been given back.

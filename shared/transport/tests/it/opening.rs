@@ -1,11 +1,11 @@
 //! Programs start in any order, many at once, and again and again.
 
-use futures_util::future::{join_all, try_join_all};
-use transport::{Queue, Settlement};
+use futures_util::future::join_all;
+use transport::{Consumer, Publisher, Queue, Settlement};
 
 use crate::broker::{
-    Broker, DEAD, KEY, QUEUE, assert_drained, message, messages, numbers, orders, publish, queues,
-    receive, receive_many, settle, until_depth,
+    Broker, DEAD, KEY, QUEUE, assert_drained, message, messages, numbers, open, orders, publish,
+    queues, receive, receive_many, settle, until_depth,
 };
 
 on_every_transport!(
@@ -48,48 +48,42 @@ async fn opening_sessions_again_leaves_queues_and_messages_as_they_are(broker: B
 }
 
 async fn eight_processes_that_open_an_empty_broker_at_once_all_succeed(broker: Broker) {
-    let open = |number: usize| {
-        let transport = broker.transport(orders());
-        async move {
-            if number.is_multiple_of(2) {
-                drop(transport.consumer(QUEUE, 10).await?);
-                return transport.publisher().await;
-            }
-            transport.publisher().await
-        }
-    };
-    let opened = try_join_all((0..8).map(open)).await;
-    let publishers = opened.expect("a session for each");
-
-    let batches: Vec<_> = (0..8).map(|number| messages([number])).collect();
-    let publish_one = |(publisher, batch)| publish(publisher, batch);
-    let sessions = publishers.iter().map(|publisher| &**publisher);
-    join_all(sessions.zip(batches.iter().map(Vec::as_slice)).map(publish_one)).await;
-    let received = receive_many(&mut broker.consumer(8).await, 8).await;
-    let mut received = numbers(&received);
-    received.sort_unstable();
-    assert_eq!(received, (0..8).collect::<Vec<_>>());
+    let processes: Vec<_> = (0..8).map(|_| broker.transport(orders())).collect();
+    let (producers, receivers) = processes.split_at(4);
+    let (publishers, consumers) = tokio::join!(
+        join_all(producers.iter().map(|producer| open(|| producer.publisher()))),
+        join_all(receivers.iter().map(|receiver| open(|| receiver.consumer(QUEUE, 1)))),
+    );
+    assert_each_gets_one(publishers, consumers).await;
 }
 
 async fn one_transport_opens_many_sessions_at_once(broker: Broker) {
     let transport = broker.transport(orders());
-    let publishers = try_join_all((0..4).map(|_| transport.publisher()));
-    let consumers = try_join_all((0..4).map(|_| transport.consumer(QUEUE, 1)));
-    let (publishers, consumers) = tokio::join!(publishers, consumers);
-    let (publishers, consumers) = (publishers.expect("four"), consumers.expect("four"));
+    let (publishers, consumers) = tokio::join!(
+        join_all((0..4).map(|_| open(|| transport.publisher()))),
+        join_all((0..4).map(|_| open(|| transport.consumer(QUEUE, 1)))),
+    );
+    assert_each_gets_one(publishers, consumers).await;
+}
+
+/// Each session works: every publisher gets a message through, and each consumer, which can hold
+/// but one, gets one of them.
+async fn assert_each_gets_one(
+    publishers: Vec<Box<dyn Publisher>>,
+    consumers: Vec<Box<dyn Consumer>>,
+) {
+    assert_eq!(publishers.len(), consumers.len());
     for (number, publisher) in publishers.iter().enumerate() {
         publish(&**publisher, &[message(number)]).await;
     }
-    // Each holds one at most.
-    let received = join_all(consumers.into_iter().map(|mut consumer| async move {
+    let received = consumers.into_iter().map(|mut consumer| async move {
         let delivery = receive(&mut consumer).await;
         (consumer, delivery)
-    }))
-    .await;
-    let (_open, received): (Vec<_>, Vec<_>) = received.into_iter().unzip();
+    });
+    let (_open, received): (Vec<_>, Vec<_>) = join_all(received).await.into_iter().unzip();
     let mut received = numbers(&received);
     received.sort_unstable();
-    assert_eq!(received, [0, 1, 2, 3]);
+    assert_eq!(received, (0..publishers.len()).collect::<Vec<_>>());
 }
 
 async fn a_queue_that_is_added_later_gets_what_is_published_from_then_on(broker: Broker) {

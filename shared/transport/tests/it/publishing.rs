@@ -21,7 +21,7 @@ on_every_transport!(
 
 /// Messages in a mixed batch: enough that the first answers come while the last are sent, which is
 /// when answers get mixed up.
-const MANY: usize = 3000;
+const MANY: usize = 1000;
 
 /// The limit for the bodies of a mixed batch.
 const SMALL: usize = 1000;

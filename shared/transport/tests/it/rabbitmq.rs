@@ -51,6 +51,27 @@ async fn a_publisher_whose_exchange_is_deleted_ends_and_a_new_one_works() {
     until_depth(&*broker.transport(orders()), QUEUE, 3).await;
 }
 
+/// lapin hands a returned message to whichever confirm comes next: with thousands in flight, a few in
+/// most of these batches come on the confirm of another.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_returned_message_never_counts_for_the_one_whose_confirm_carried_it() {
+    let broker = Broker::on_rabbitmq().await;
+    let publisher = broker.publisher().await;
+    let is_unroutable = |number: &usize| number % 26 == 0;
+    let mut batch = messages(0..8000);
+    for number in (0..8000).filter(is_unroutable) {
+        batch[number].routing_key = "stock.counted".to_owned();
+    }
+    for _ in 0..6 {
+        let published = publisher.publish(&batch).await;
+        assert!(published.lost.is_none(), "{:?}", published.lost);
+        for (number, outcome) in published.outcomes.iter().enumerate() {
+            let returned = matches!(outcome, Outcome::Unroutable(_));
+            assert_eq!(returned, is_unroutable(&number), "message {number}: {outcome:?}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_password_is_refused_and_never_shown() {
     let broker = Broker::on_rabbitmq().await;
