@@ -70,9 +70,10 @@ struct Session {
 impl Session {
     async fn run(self, stop: CancellationToken) {
         let ended = tokio::select! {
-            () = stop.cancelled() => Ok(()),
-            ended = self.receive() => ended,
+            ended = self.receive(&stop) => ended,
             ended = self.renew_leases() => ended,
+            // A statement that takes longer than a lease has nothing left to give back.
+            () = async { stop.cancelled().await; tokio::time::sleep(self.visibility).await } => Ok(()),
         };
         if let Err(error) = ended {
             let _ = self.sender.send(Err(failed("receiving")(error))).await;
@@ -81,18 +82,18 @@ impl Session {
         let _ = store::release_all(&self.db, &self.queue, &self.token).await;
     }
 
-    async fn receive(&self) -> Result<(), DbErr> {
+    async fn receive(&self, stop: &CancellationToken) -> Result<(), DbErr> {
         loop {
-            let leased = store::lease(
-                &self.db,
-                &self.queue,
-                &self.token,
-                self.visibility,
-                self.room().await,
-            )
-            .await?;
+            let Some(room) = stop.run_until_cancelled(self.room()).await else {
+                return Ok(());
+            };
+            // Not given up when the session ends: the server would carry it out after we have given
+            // everything back, and the messages would belong to nobody until the time-out.
+            let leased =
+                store::lease(&self.db, &self.queue, &self.token, self.visibility, room).await?;
             if leased.is_empty() {
                 tokio::select! {
+                    () = stop.cancelled() => return Ok(()),
                     () = self.hint.given() => {}
                     () = tokio::time::sleep(self.poll_interval) => {}
                 }

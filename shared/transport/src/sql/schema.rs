@@ -1,15 +1,17 @@
 use std::error::Error;
 
-use database::{Failure, MigrationLock, create_table};
+use database::{Dialect, Failure, MigrationLock, create_table};
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, TransactionTrait};
 
 /// Creates the broker's tables unless they are there. Any number of processes may call it at once.
 pub(super) async fn create_if_missing(
     db: &DatabaseConnection,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
-    if exists(db).await? {
+    if Dialect::of(db) == Dialect::Postgres && exists(db).await? {
         return Ok(());
     }
+    // On SQLite before the first look: whoever connects first makes the file a WAL one, and meanwhile
+    // all others would get an error ("database is locked") instead of waiting.
     let _one_at_a_time = MigrationLock::acquire(db).await?;
     if exists(db).await? {
         return Ok(());

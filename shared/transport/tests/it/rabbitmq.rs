@@ -57,7 +57,7 @@ async fn a_publisher_whose_exchange_is_deleted_ends_and_a_new_one_works() {
 async fn a_returned_message_never_counts_for_the_one_whose_confirm_carried_it() {
     let broker = Broker::on_rabbitmq().await;
     let publisher = broker.publisher().await;
-    let is_unroutable = |number: &usize| number % 26 == 0;
+    let is_unroutable = |number: &usize| number.is_multiple_of(26);
     let mut batch = messages(0..8000);
     for number in (0..8000).filter(is_unroutable) {
         batch[number].routing_key = "stock.counted".to_owned();
