@@ -98,7 +98,7 @@ async fn welcome(shop: &Shop, folder: &DataFolder, shutdown: &CancellationToken)
         println!("  {:<18} {}", part.name, part.url());
     }
     println!("  {:<18} {}", "data", folder.path().display());
-    println!("  {:<18} the ADMIN_TOKEN of PUT /stock/{{sku}}", "dev");
+    println!("  {:<18} {}", "admin token", shop.admin_token());
     println!(
         "\nPlace an order:\n\n  curl -i {orders}/orders -H 'Content-Type: application/json' \\\n    -d '{{\"customerId\": \"c-42\", \"lines\": [{{\"sku\": \"KEYBOARD\", \"quantity\": 2}}]}}'\n"
     );

@@ -45,6 +45,10 @@ impl Shop {
         }
     }
 
+    pub(crate) fn admin_token(&self) -> &str {
+        &self.settings.admin_token
+    }
+
     pub(crate) fn page_port(&self) -> u16 {
         self.port_base + 10
     }
