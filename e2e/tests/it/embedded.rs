@@ -219,6 +219,7 @@ fn an_invalid_setting_stops_the_process_with_one_line_that_names_it() {
         ("inventory-service", ("RUST_LOG", "shop=loud")),
         ("inventory-service", ("LOG_FORMAT", "xml")),
         ("inventory-service", ("CONSUMER_PREFETCH", "0")),
+        ("inventory-service", ("BROKER_VISIBILITY_TIMEOUT", "0s")),
         ("outbox-relay", ("RELAY_BATCH_SIZE", "0")),
         ("outbox-relay", ("RELAY_LEASE", "soon")),
         ("outbox-relay", ("RELAY_LEASE", "1ms")),
@@ -232,6 +233,23 @@ fn an_invalid_setting_stops_the_process_with_one_line_that_names_it() {
             || error.contains(&flag.replace("relay-", ""));
         assert!(named, "{setting:?}: {error}");
         assert!(!error.contains("secret"), "{error}");
+    }
+}
+
+#[test]
+fn an_invalid_setting_of_a_child_stops_the_whole_shop() {
+    for (name, value) in [
+        ("RELAY_LEASE", "soon"),
+        ("CONSUMER_PREFETCH", "0"),
+        ("BROKER_VISIBILITY_TIMEOUT", "0s"),
+        ("DATABASE_CONNECTIONS", "none"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = Embedded::command(folder.path(), free_ports(), &[]);
+        command.env(name, value).env("SHOP_PORT_BASE", "for the parent, whose flag wins");
+        let error = fails(command);
+        assert!(error.contains(name), "{name}: {error}");
+        assert!(error.lines().count() <= 5, "{name}: a line for each child at most: {error}");
     }
 }
 

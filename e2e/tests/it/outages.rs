@@ -39,7 +39,7 @@ async fn while_the_broker_is_away_orders_are_accepted_and_later_all_confirmed(mu
     assert_eq!(shop.count(&shop.orders_db, UNTOUCHED).await, 0, "an outage costs no tries");
     shop.is_ready().await;
     let outages =
-        |log: &[String]| log.iter().filter(|line| line.contains("broker unavailable")).count();
+        |log: &[String]| log.iter().filter(|line| line.contains("lost the broker")).count();
     assert_eq!(outages(&shop.process(Part::OrdersRelay).log()), 1, "one line for one outage");
 }
 

@@ -2,6 +2,7 @@
 
 use e2e::{Part, Shop, on_both, order_of};
 use reqwest::StatusCode;
+use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 use test_kit::eventually;
 use tokio::task::JoinSet;
@@ -15,6 +16,7 @@ on_both!(
     orders_from_many_clients_are_all_decided_and_the_stock_adds_up,
     parallel_requests_with_one_key_make_one_order,
     a_key_replays_its_answer_and_refuses_another_order,
+    parallel_requests_with_an_expired_key_make_one_new_order,
     lists_are_paged_newest_first,
 );
 
@@ -147,6 +149,27 @@ async fn parallel_requests_with_one_key_make_one_order(shop: Shop) {
     assert_eq!(ids.len(), 1);
     assert_eq!(shop.count(&shop.orders_db, "orders").await, 1);
     shop.is_consistent().await;
+}
+
+async fn parallel_requests_with_an_expired_key_make_one_new_order(shop: Shop) {
+    let order = order_of(&[("MOUSE", 1)]);
+    let key = [("Idempotency-Key", "k-1")];
+    shop.orders().try_post("/orders", &order, &key).await.expect("an answer");
+    let long_ago = "UPDATE idempotency_keys SET created_at = '2020-01-01T00:00:00+00:00'";
+    shop.orders_db.execute_unprepared(long_ago).await.expect("an update");
+
+    let mut requests = JoinSet::new();
+    for _ in 0..8 {
+        let (api, order) = (shop.orders(), order.clone());
+        requests.spawn(async move {
+            let answer = api.try_post("/orders", &order, &key).await.expect("an answer");
+            assert_eq!(answer.status(), StatusCode::CREATED);
+        });
+    }
+    while let Some(answer) = requests.join_next().await {
+        answer.expect("a request");
+    }
+    assert_eq!(shop.count(&shop.orders_db, "orders").await, 2);
 }
 
 async fn a_key_replays_its_answer_and_refuses_another_order(shop: Shop) {

@@ -2,12 +2,12 @@ use contracts::{OrderCancelled, OrderId, StockReleased};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel,
-    QueryFilter, QueryOrder, QuerySelect,
+    QueryFilter,
 };
 
-use crate::decision;
+use crate::entity::reservation_lines;
 use crate::entity::reservations::Status;
-use crate::entity::{reservation_lines, stock_items};
+use crate::{decision, stock};
 
 /// Gives an order's stock back, if it has any, and says so.
 pub(crate) async fn release(tx: &DatabaseTransaction, order: &OrderCancelled) -> Result<(), DbErr> {
@@ -36,12 +36,7 @@ async fn give_back(tx: &DatabaseTransaction, order_id: OrderId) -> Result<(), Db
         .filter(reservation_lines::Column::OrderId.eq(order_id))
         .all(tx)
         .await?;
-    let stock = stock_items::Entity::find()
-        .filter(stock_items::Column::Sku.is_in(lines.iter().map(|line| line.sku.clone())))
-        .order_by_asc(stock_items::Column::Sku) // the locking order, as in `reserve`
-        .lock_exclusive()
-        .all(tx)
-        .await?;
+    let stock = stock::lock(tx, lines.iter().map(|line| line.sku.clone())).await?;
     for item in stock {
         let returned: i64 =
             lines.iter().filter(|line| line.sku == item.sku).map(|line| line.quantity).sum();

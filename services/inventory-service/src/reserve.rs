@@ -1,14 +1,11 @@
 use contracts::{Line, OrderPlaced, RejectionReason, Shortage, StockRejected, StockReserved};
 use crash_points::crash_point;
 use sea_orm::ActiveValue::Set;
-use sea_orm::{
-    ActiveModelTrait, ColumnTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel,
-    QueryFilter, QueryOrder, QuerySelect,
-};
+use sea_orm::{ActiveModelTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel};
 
-use crate::decision;
 use crate::entity::reservations::Status;
 use crate::entity::{reservation_lines, stock_items};
+use crate::{decision, stock};
 
 /// Reserves all lines of an order or none of them, and writes the reply into the outbox.
 pub(crate) async fn reserve(tx: &DatabaseTransaction, order: &OrderPlaced) -> Result<(), DbErr> {
@@ -18,7 +15,7 @@ pub(crate) async fn reserve(tx: &DatabaseTransaction, order: &OrderPlaced) -> Re
         return Ok(());
     }
     let lines = order.lines.in_locking_order();
-    let stock = lock_stock(tx, &lines).await?;
+    let stock = stock::lock(tx, lines.iter().map(|line| line.sku.clone())).await?;
     let shortages = shortages(&lines, &stock);
     if shortages.is_empty() {
         take(tx, order, &lines, stock).await?;
@@ -36,20 +33,6 @@ pub(crate) async fn reserve(tx: &DatabaseTransaction, order: &OrderPlaced) -> Re
     }
     crash_point!("C14"); // reply written: rolled back with everything else
     Ok(())
-}
-
-/// Locks the stock rows of an order, always in the order of their SKUs: two orders for the same
-/// SKUs queue up instead of waiting for each other.
-pub(crate) async fn lock_stock(
-    tx: &DatabaseTransaction,
-    lines: &[Line],
-) -> Result<Vec<stock_items::Model>, DbErr> {
-    stock_items::Entity::find()
-        .filter(stock_items::Column::Sku.is_in(lines.iter().map(|line| line.sku.clone())))
-        .order_by_asc(stock_items::Column::Sku)
-        .lock_exclusive()
-        .all(tx)
-        .await
 }
 
 fn shortages(lines: &[Line], stock: &[stock_items::Model]) -> Vec<Shortage> {

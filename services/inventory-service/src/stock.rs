@@ -1,11 +1,11 @@
-//! Stock and reservations as clients see and set them.
+//! Stock and reservations: as clients see and set them, and locked for those who change them.
 
 use contracts::{OrderId, Sku};
 use database::begin_write;
 use sea_orm::ActiveValue::Set;
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, DatabaseConnection, DbErr, EntityTrait, IntoActiveModel,
-    QueryFilter, QueryOrder, QuerySelect, TryInsertResult,
+    ActiveModelTrait, ColumnTrait, DatabaseConnection, DatabaseTransaction, DbErr, EntityTrait,
+    IntoActiveModel, QueryFilter, QueryOrder, QuerySelect, TryInsertResult,
 };
 use serde::Serialize;
 
@@ -54,6 +54,20 @@ pub(crate) async fn find(
     sku: Sku,
 ) -> Result<Option<stock_items::Model>, DbErr> {
     stock_items::Entity::find_by_id(sku).one(db).await
+}
+
+/// Locks the stock rows of an order, always in the order of their SKUs: two orders for the same
+/// SKUs queue up instead of waiting for each other.
+pub(crate) async fn lock(
+    tx: &DatabaseTransaction,
+    skus: impl IntoIterator<Item = Sku>,
+) -> Result<Vec<stock_items::Model>, DbErr> {
+    stock_items::Entity::find()
+        .filter(stock_items::Column::Sku.is_in(skus))
+        .order_by_asc(stock_items::Column::Sku)
+        .lock_exclusive()
+        .all(tx)
+        .await
 }
 
 /// Sets how much is in the warehouse, never below what is reserved.

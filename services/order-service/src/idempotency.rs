@@ -7,7 +7,8 @@ use axum::http::HeaderMap;
 use chrono::{TimeDelta, Utc};
 use contracts::OrderId;
 use database::Failure;
-use sea_orm::{ActiveValue::Set, DatabaseTransaction, DbErr, EntityTrait, TryInsertResult};
+use sea_orm::ActiveValue::Set;
+use sea_orm::{DatabaseTransaction, DbErr, EntityTrait, QuerySelect, TryInsertResult};
 use service_kit::Problem;
 
 use crate::entity::idempotency_keys;
@@ -80,7 +81,9 @@ pub(crate) async fn claim(
         Err(error) if Failure::of(&error) == Failure::Contention => return Ok(Claim::Busy),
         Err(error) => return Err(error),
     }
+    // Locked: of several requests that find an expired key, one takes it and the others replay.
     let known = idempotency_keys::Entity::find_by_id(key.0.clone())
+        .lock_exclusive()
         .one(tx)
         .await?
         .ok_or_else(|| DbErr::RecordNotFound("idempotency key".to_owned()))?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 use clap::Args;
 use outbox::{Backoff, RelayOptions};
 use service_kit::settings::{
-    BrokerSettings, DatabaseSettings, LifeSettings, LogSettings, duration, loopback,
+    BrokerSettings, DatabaseSettings, LifeSettings, LogSettings, at_least, duration, loopback,
 };
 
 /// Settings of the relay.
@@ -83,10 +83,4 @@ impl RelaySettings {
             ..RelayOptions::default()
         }
     }
-}
-
-fn at_least<const MILLIS: u64>(text: &str) -> Result<Duration, String> {
-    let limit = Duration::from_millis(MILLIS);
-    let found = duration(text)?;
-    (found >= limit).then_some(found).ok_or_else(|| format!("expected at least {MILLIS}ms"))
 }

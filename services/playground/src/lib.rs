@@ -19,6 +19,7 @@ use service_kit::{program, server, telemetry};
 use tokio_util::sync::CancellationToken;
 
 use data_folder::DataFolder;
+use settings::ChildSettings;
 pub use settings::Settings;
 use shop::Shop;
 use snapshot::Sources;
@@ -29,6 +30,8 @@ use supervisor::Supervisor;
 /// # Errors
 /// The data folder or a port can't be used, or a database can't be prepared.
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
+    // What the children will read: refused here, in one line, and not by each of them.
+    let _: ChildSettings = program::environment();
     telemetry::start(&settings.log, "playground")?;
     let shutdown = program::shutdown_token(&settings.life);
     let folder = DataFolder::open(&settings.data, settings.reset)?;
@@ -47,7 +50,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
 
     shutdown.cancelled().await;
     println!("\nStopping …");
-    supervisor.stopped().await;
+    supervisor.stopped().await?;
     page.await?.context("page")?;
     println!("Stopped. The data stays in {}.", folder.path().display());
     Ok(())

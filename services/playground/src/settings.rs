@@ -1,7 +1,8 @@
 use std::path::PathBuf;
 
-use clap::Args;
-use service_kit::settings::{LifeSettings, LogSettings};
+use clap::{Args, Parser};
+use outbox_relay::RelaySettings;
+use service_kit::settings::{ConsumerSettings, LifeSettings, LogSettings};
 
 /// Settings of the whole shop.
 #[derive(Debug, Clone, Args)]
@@ -40,4 +41,13 @@ pub struct Settings {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub life: LifeSettings,
+}
+
+/// What the children read from the environment that they share.
+#[derive(Debug, Parser)]
+pub(crate) struct ChildSettings {
+    #[command(flatten)]
+    _relay: RelaySettings,
+    #[command(flatten)]
+    _consumer: ConsumerSettings,
 }

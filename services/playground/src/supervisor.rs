@@ -15,6 +15,9 @@ use crate::shop::Part;
 /// A dead process is started again after this long: soon, but not in a busy loop.
 const RESTART_DELAY: Duration = Duration::from_millis(200);
 
+/// The exit code of a process that refuses its settings ([`service_kit::program::settings`]).
+const INVALID_SETTINGS: i32 = 2;
+
 /// How long a process may take to stop cleanly. A little more than a server's own limit.
 const STOP_TIMEOUT: Duration = Duration::from_secs(12);
 
@@ -30,7 +33,7 @@ pub(crate) struct ProcessView {
 
 /// Runs the parts until `shutdown`, then stops them and waits for their end.
 pub(crate) struct Supervisor {
-    tasks: JoinSet<()>,
+    tasks: JoinSet<anyhow::Result<()>>,
     views: Vec<watch::Receiver<ProcessView>>,
 }
 
@@ -59,8 +62,15 @@ impl Supervisor {
     }
 
     /// Waits until every process has ended.
-    pub(crate) async fn stopped(mut self) {
-        while self.tasks.join_next().await.is_some() {}
+    ///
+    /// # Errors
+    /// One of them can't run with the settings that it has.
+    pub(crate) async fn stopped(mut self) -> anyhow::Result<()> {
+        let mut result = Ok(());
+        while let Some(ended) = self.tasks.join_next().await {
+            result = result.and(ended.unwrap_or_else(|panic| Err(panic.into())));
+        }
+        result
     }
 }
 
@@ -82,18 +92,22 @@ async fn keep_running(
     mut child: Running,
     view: watch::Sender<ProcessView>,
     shutdown: CancellationToken,
-) {
+) -> anyhow::Result<()> {
     loop {
         let ended = tokio::select! {
             () = shutdown.cancelled() => return stop(&part, child).await,
             ended = child.process.wait() => ended,
         };
+        if ended.as_ref().is_ok_and(|status| status.code() == Some(INVALID_SETTINGS)) {
+            shutdown.cancel(); // it has said why, and would say it for ever
+            anyhow::bail!("{} can't run with these settings", part.name);
+        }
         view.send_modify(|view| (view.state, view.pid) = ("restarting", None));
         let how = ended.map_or_else(|error| error.to_string(), describe);
         tracing::warn!("{} ended ({how}); starting it again", part.name);
         child = loop {
             tokio::select! {
-                () = shutdown.cancelled() => return,
+                () = shutdown.cancelled() => return Ok(()),
                 () = tokio::time::sleep(RESTART_DELAY) => {}
             }
             match spawn(&part, Run::Again) {
@@ -121,6 +135,8 @@ fn spawn(part: &Part, run: Run) -> std::io::Result<Running> {
     if run == Run::Again {
         command.env_remove("CRASH_AT"); // armed for the first run only: else it would crash for ever
     }
+    // Ours, not theirs: they would read it too.
+    command.env_remove("SHOP_DATA").env_remove("SHOP_PORT_BASE");
     #[cfg(unix)]
     command.process_group(0);
     let mut process = command.spawn()?;
@@ -129,7 +145,7 @@ fn spawn(part: &Part, run: Run) -> std::io::Result<Running> {
 }
 
 /// Closing its input asks the child to stop.
-async fn stop(part: &Part, mut child: Running) {
+async fn stop(part: &Part, mut child: Running) -> anyhow::Result<()> {
     let started = Instant::now();
     drop(child.stdin);
     match tokio::time::timeout(STOP_TIMEOUT, child.process.wait()).await {
@@ -139,6 +155,7 @@ async fn stop(part: &Part, mut child: Running) {
             let _ = child.process.kill().await;
         }
     }
+    Ok(())
 }
 
 fn describe(status: ExitStatus) -> String {

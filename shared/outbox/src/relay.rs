@@ -6,6 +6,7 @@
 //! lease ends and another pass publishes them, perhaps for the second time. The receiver's inbox
 //! makes that harmless; nothing else could.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -173,13 +174,15 @@ impl Relay {
         rows: &[Claimed],
         outcomes: Vec<Outcome>,
     ) -> Result<usize, DbErr> {
-        let (mut confirmed, mut unknown, mut unroutable) = (vec![], vec![], vec![]);
-        let mut failed = vec![];
+        let (mut confirmed, mut unknown, mut failed) = (vec![], vec![], vec![]);
+        let mut unroutable: BTreeMap<(&str, String), Vec<i64>> = BTreeMap::new();
         for (row, outcome) in rows.iter().zip(outcomes) {
             match outcome {
                 Outcome::Confirmed => confirmed.push(row.id),
                 Outcome::Unknown => unknown.push(row.id),
-                Outcome::Unroutable(reason) => unroutable.push((row, reason)),
+                Outcome::Unroutable(reason) => {
+                    unroutable.entry((&row.kind, reason)).or_default().push(row.id);
+                }
                 Outcome::Nacked => failed.push((row, "the broker refused it (nack)".to_owned())),
                 Outcome::Refused(reason) => failed.push((row, reason)),
             }
@@ -187,8 +190,8 @@ impl Relay {
         let sent = store::mark_sent(&self.db, token, &confirmed).await?;
         self.note_conflicts(confirmed.len(), sent);
         store::release(&self.db, token, &unknown, "no answer from the broker").await?;
-        for (row, reason) in &unroutable {
-            self.postpone_unroutable(token, row, reason).await?;
+        for ((kind, reason), ids) in &unroutable {
+            self.postpone_unroutable(token, ids, kind, reason).await?;
         }
         for (row, reason) in &failed {
             self.fail(token, row, reason).await?;
@@ -200,13 +203,14 @@ impl Relay {
     async fn postpone_unroutable(
         &self,
         token: &str,
-        row: &Claimed,
+        ids: &[i64],
+        kind: &str,
         reason: &str,
     ) -> Result<(), DbErr> {
         let reason = format!("unroutable: {reason}");
-        tracing::warn!(message_id = %row.message_id, kind = row.kind, "{reason}; trying again slowly");
+        tracing::warn!(kind, messages = ids.len(), "{reason}; trying again slowly");
         let delay = self.options.unroutable_interval;
-        store::postpone(&self.db, token, &[row.id], delay, &reason).await?;
+        store::postpone(&self.db, token, ids, delay, &reason).await?;
         Ok(())
     }
 

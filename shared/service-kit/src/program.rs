@@ -15,13 +15,23 @@ use crate::settings::LifeSettings;
 /// that names it.
 #[must_use]
 pub fn settings<S: Parser>() -> S {
-    S::try_parse().unwrap_or_else(|error| match error.kind() {
+    S::try_parse().unwrap_or_else(|error| refuse(&error))
+}
+
+/// The same from the environment alone.
+#[must_use]
+pub fn environment<S: Parser>() -> S {
+    S::try_parse_from([env!("CARGO_PKG_NAME")]).unwrap_or_else(|error| refuse(&error))
+}
+
+fn refuse(error: &clap::Error) -> ! {
+    match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
         _ => {
             eprintln!("{}", one_line(&error.to_string()));
             std::process::exit(2);
         }
-    })
+    }
 }
 
 /// The message without the usage that clap puts under it.

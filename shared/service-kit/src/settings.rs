@@ -45,7 +45,7 @@ pub struct BrokerSettings {
     pub broker_url: String,
 
     /// Queue in SQL: when a consumer dies, its messages wait this long for another one
-    #[arg(long, env, default_value = "5s", value_parser = duration)]
+    #[arg(long, env, default_value = "5s", value_parser = at_least::<100>)]
     pub broker_visibility_timeout: Duration,
 }
 
@@ -93,7 +93,7 @@ pub struct ConsumerSettings {
 #[derive(Debug, Clone, Args)]
 pub struct LogSettings {
     /// Which log lines to write: error, warn, info, debug, trace, or target=level,…
-    #[arg(long, env, default_value = "info,lapin=off,sea_orm_migration=warn")]
+    #[arg(long, env, default_value = "info,lapin=off,sea_orm_migration=warn,sqlx=error")]
     pub rust_log: String,
 
     /// pretty (for people) or json
@@ -122,4 +122,14 @@ pub fn loopback(port: u16) -> SocketAddr {
 pub fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text)
         .map_err(|_| "expected a duration such as 500ms, 10s or 7d".to_owned())
+}
+
+/// Reads a duration of at least so many milliseconds.
+///
+/// # Errors
+/// The text is no duration, or a shorter one.
+pub fn at_least<const MILLIS: u64>(text: &str) -> Result<Duration, String> {
+    let found = duration(text)?;
+    let long_enough = found >= Duration::from_millis(MILLIS);
+    long_enough.then_some(found).ok_or_else(|| format!("expected at least {MILLIS}ms"))
 }

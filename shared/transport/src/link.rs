@@ -1,5 +1,5 @@
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
@@ -22,13 +22,25 @@ pub struct Link {
     peer: &'static str,
     state: watch::Sender<LinkState>,
     down_since: Option<Instant>,
+    up_since: Option<Instant>,
+    /// Whether the present outage was worth a line.
+    told: bool,
 }
+
+/// A link that breaks again so soon is still the same trouble, and gets no second line.
+const FLAPPING: Duration = Duration::from_secs(2);
 
 impl Link {
     /// `peer` is how logs name the other end: "broker", "database".
     #[must_use]
     pub fn new(peer: &'static str) -> Self {
-        Self { peer, state: watch::Sender::default(), down_since: None }
+        Self {
+            peer,
+            state: watch::Sender::default(),
+            down_since: None,
+            up_since: None,
+            told: false,
+        }
     }
 
     /// For health checks.
@@ -41,7 +53,10 @@ impl Link {
     pub fn up(&mut self) {
         if let Some(since) = self.down_since.take() {
             let seconds = since.elapsed().as_secs_f32();
-            tracing::info!("{} is back after {seconds:.1} s", self.peer);
+            if self.told {
+                tracing::info!("{} is back after {seconds:.1} s", self.peer);
+            }
+            self.up_since = Some(Instant::now());
         }
         self.set(LinkState::Up);
     }
@@ -50,7 +65,12 @@ impl Link {
     pub fn down(&mut self, reason: &impl fmt::Display) {
         if self.down_since.is_none() {
             self.down_since = Some(Instant::now());
-            tracing::warn!("{} unavailable, trying again until it is back: {reason}", self.peer);
+            self.told = self.up_since.is_none_or(|since| since.elapsed() >= FLAPPING);
+            if self.told {
+                tracing::warn!("lost the {}, trying again until it is back: {reason}", self.peer);
+            } else {
+                tracing::debug!("lost the {} again: {reason}", self.peer);
+            }
         }
         self.set(LinkState::Down(reason.to_string()));
     }

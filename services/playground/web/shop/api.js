@@ -49,12 +49,18 @@ async function inWords(response) {
   }
   const body = await response.json().catch(() => null);
   if (response.ok) return { ok: /** @type {const} */ (true), body };
-  const problem = sentence(String(body?.detail ?? body?.title ?? response.statusText));
   const errors = Array.isArray(body?.errors) ? body.errors : [];
+  const problem = sentence(String(body?.detail ?? body?.title ?? response.statusText), errors);
   return { ok: /** @type {const} */ (false), problem: `${problem} (${response.status})`, errors };
 }
 
-/** @param {string} words */
-function sentence(words) {
+/**
+ * Begins with a capital, but a field keeps its name.
+ *
+ * @param {string} words
+ * @param {FieldError[]} errors
+ */
+function sentence(words, errors) {
+  if (errors.some(({ field }) => words.startsWith(field))) return words;
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -1,7 +1,7 @@
 // The strip of processes, and the state of each beside its place in the flow.
 
 import { element } from './element.js';
-import { highlight } from './highlight.js';
+import { highlight, unmark } from './highlight.js';
 import { counted, status } from './values.js';
 
 const strip = /** @type {HTMLElement} */ (document.getElementById('processes'));
@@ -13,6 +13,7 @@ const cards = new Map();
 export function showProcesses(processes) {
   for (const [name, { card }] of cards) {
     if (processes.some((process) => process.name === name)) continue;
+    unmark(card);
     card.remove();
     cards.delete(name);
   }

@@ -1,7 +1,7 @@
 // The broker's queues, each on its way: there or back. A dead-letter queue stands beside its queue.
 
 import { element } from './element.js';
-import { highlight } from './highlight.js';
+import { highlight, unmark } from './highlight.js';
 import { counted, number } from './values.js';
 
 const places = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('[data-queues]')]);
@@ -17,6 +17,7 @@ for (const place of places) {
 export function showQueues(queues) {
   for (const [name, { item }] of items) {
     if (queues.some(({ queue }) => queue === name)) continue;
+    unmark(item);
     item.remove();
     items.delete(name);
   }
