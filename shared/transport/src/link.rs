@@ -27,7 +27,8 @@ pub struct Link {
     told: bool,
 }
 
-/// A link that breaks again so soon is still the same trouble, and gets no second line.
+/// A link that breaks again so soon is still the same trouble, and gets no second line, unless it
+/// then stays down.
 const FLAPPING: Duration = Duration::from_secs(2);
 
 impl Link {
@@ -53,7 +54,7 @@ impl Link {
     pub fn up(&mut self) {
         if let Some(since) = self.down_since.take() {
             let seconds = since.elapsed().as_secs_f32();
-            if self.told {
+            if std::mem::take(&mut self.told) {
                 tracing::info!("{} is back after {seconds:.1} s", self.peer);
             }
             self.up_since = Some(Instant::now());
@@ -63,14 +64,11 @@ impl Link {
 
     /// The peer has not answered. Its owner goes on trying.
     pub fn down(&mut self, reason: &impl fmt::Display) {
-        if self.down_since.is_none() {
-            self.down_since = Some(Instant::now());
-            self.told = self.up_since.is_none_or(|since| since.elapsed() >= FLAPPING);
-            if self.told {
-                tracing::warn!("lost the {}, trying again until it is back: {reason}", self.peer);
-            } else {
-                tracing::debug!("lost the {} again: {reason}", self.peer);
-            }
+        self.down_since.get_or_insert_with(Instant::now);
+        let flapping = self.up_since.is_some_and(|since| since.elapsed() < FLAPPING);
+        if !self.told && !flapping {
+            self.told = true;
+            tracing::warn!("lost the {}, trying again until it is back: {reason}", self.peer);
         }
         self.set(LinkState::Down(reason.to_string()));
     }
