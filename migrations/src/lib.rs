@@ -3,6 +3,8 @@
 mod inventory;
 mod m20261130_100000_create_outbox;
 mod m20261130_100100_create_inbox;
+mod m20261130_200000_operate_outbox;
+mod m20261130_200100_operate_inbox;
 mod orders;
 mod run;
 

@@ -1,3 +1,4 @@
+use inbox::schema::Step;
 use sea_orm_migration::prelude::{
     DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
 };
@@ -8,10 +9,10 @@ pub(crate) struct Migration;
 #[async_trait::async_trait]
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        inbox::schema::up(manager.get_connection()).await
+        Step::Create.up(manager.get_connection()).await
     }
 
     async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        inbox::schema::down(manager.get_connection()).await
+        Step::Create.down(manager.get_connection()).await
     }
 }

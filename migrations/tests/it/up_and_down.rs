@@ -18,8 +18,17 @@ on_both_databases!(
 );
 
 fn expected_tables(database: Database) -> Vec<&'static str> {
-    let mut tables =
-        vec!["inbox_messages", "outbox_archives", "outbox_messages", "parked_messages"];
+    let mut tables = vec![
+        "inbox_attempts",
+        "inbox_messages",
+        "inbox_positions",
+        "outbox_actions",
+        "outbox_archives",
+        "outbox_leases",
+        "outbox_messages",
+        "parked_actions",
+        "parked_messages",
+    ];
     tables.extend(match database {
         Database::Orders => ["idempotency_keys", "order_lines", "orders"],
         Database::Inventory => ["reservation_lines", "reservations", "stock_items"],

@@ -120,12 +120,41 @@ pub async fn create_table<C: ConnectionTrait>(
     connection.execute_unprepared(&table_ddl(dialect, table, columns)).await?;
     if dialect == Dialect::Postgres {
         for (column, comment) in comments(columns) {
-            let comment = comment.replace('\'', "''");
-            let sql = format!("COMMENT ON COLUMN {table}.{column} IS '{comment}'");
-            connection.execute_unprepared(&sql).await?;
+            comment_on(connection, table, column, comment).await?;
         }
     }
     Ok(())
+}
+
+/// Adds a column, defined as a line of [`create_table`] is.
+///
+/// # Errors
+/// Whatever the database answers.
+pub async fn add_column<C: ConnectionTrait>(
+    connection: &C,
+    table: &str,
+    column: &str,
+) -> Result<(), DbErr> {
+    let dialect = Dialect::of(connection);
+    let (code, comment) = column.split_once("--").unwrap_or((column, ""));
+    let code = translate(dialect, code.trim());
+    connection.execute_unprepared(&format!("ALTER TABLE {table} ADD COLUMN {code}")).await?;
+    if dialect == Dialect::Postgres {
+        let name = code.split_whitespace().next().unwrap_or_default();
+        comment_on(connection, table, name, comment.trim()).await?;
+    }
+    Ok(())
+}
+
+async fn comment_on<C: ConnectionTrait>(
+    connection: &C,
+    table: &str,
+    column: &str,
+    comment: &str,
+) -> Result<(), DbErr> {
+    let comment = comment.replace('\'', "''");
+    let sql = format!("COMMENT ON COLUMN {table}.{column} IS '{comment}'");
+    connection.execute_unprepared(&sql).await.map(|_| ())
 }
 
 fn table_ddl(dialect: Dialect, table: &str, columns: &str) -> String {
@@ -133,22 +162,23 @@ fn table_ddl(dialect: Dialect, table: &str, columns: &str) -> String {
         .lines()
         .map(|line| {
             let (code, comment) = line.split_once("--").unwrap_or((line, ""));
-            let words: Vec<_> = code
-                .split(' ')
-                .map(|word| {
-                    let bare = word.trim_end_matches(',');
-                    dialect
-                        .column_type(bare)
-                        .map_or_else(|| word.to_owned(), |name| word.replace(bare, name))
-                })
-                .collect();
+            let code = translate(dialect, code);
             match comment {
-                "" => words.join(" "),
-                comment => format!("{}--{comment}", words.join(" ")),
+                "" => code,
+                comment => format!("{code}--{comment}"),
             }
         })
         .collect();
     format!("CREATE TABLE {table} ({}\n)", translated.join("\n"))
+}
+
+fn translate(dialect: Dialect, code: &str) -> String {
+    let words = code.split(' ').map(|word| {
+        let bare = word.trim_end_matches(',');
+        let name = dialect.column_type(bare);
+        name.map_or_else(|| word.to_owned(), |name| word.replace(bare, name))
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn comments(columns: &str) -> impl Iterator<Item = (&str, &str)> {

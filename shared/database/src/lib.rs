@@ -15,7 +15,7 @@ mod migration_lock;
 mod transaction;
 
 pub use connect::{InvalidDatabaseUrl, PoolSettings, connect, ping};
-pub use dialect::{Dialect, create_table};
+pub use dialect::{Dialect, add_column, create_table};
 pub use failure::Failure;
 pub use hint::{Hint, HintSender, listen};
 pub use migration_lock::{MigrationLock, MigrationLockError};

@@ -3,28 +3,81 @@
 use database::create_table;
 use sea_orm::{ConnectionTrait, DbErr};
 
-/// Creates `inbox_messages` and `parked_messages`.
+/// One change of the tables. Make each a migration of yours, in this order; a step never changes
+/// once it was released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// `inbox_messages` and `parked_messages`.
+    Create,
+    /// What operating it takes: `inbox_attempts`, `inbox_positions`, `parked_actions`, an index for the cleaning.
+    Operate,
+}
+
+impl Step {
+    /// All steps, in order.
+    pub const ALL: [Self; 2] = [Self::Create, Self::Operate];
+
+    /// Carries it out.
+    ///
+    /// # Errors
+    /// Whatever the database answers.
+    pub async fn up<C: ConnectionTrait>(self, connection: &C) -> Result<(), DbErr> {
+        match self {
+            Self::Create => {
+                create_table(connection, "inbox_messages", INBOX).await?;
+                create_table(connection, "parked_messages", PARKED).await?;
+                connection.execute_unprepared(FINGERPRINT).await?;
+            }
+            Self::Operate => {
+                create_table(connection, "inbox_attempts", ATTEMPTS).await?;
+                create_table(connection, "inbox_positions", POSITIONS).await?;
+                create_table(connection, "parked_actions", ACTIONS).await?;
+                connection.execute_unprepared(PROCESSED).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes it back.
+    ///
+    /// # Errors
+    /// Whatever the database answers.
+    pub async fn down<C: ConnectionTrait>(self, connection: &C) -> Result<(), DbErr> {
+        let statements: &[&str] = match self {
+            Self::Create => &["DROP TABLE parked_messages", "DROP TABLE inbox_messages"],
+            Self::Operate => &[
+                "DROP INDEX inbox_messages_processed",
+                "DROP TABLE parked_actions",
+                "DROP TABLE inbox_positions",
+                "DROP TABLE inbox_attempts",
+            ],
+        };
+        for statement in statements {
+            connection.execute_unprepared(statement).await?;
+        }
+        Ok(())
+    }
+}
+
+/// All steps at once, for a database that has none of them.
 ///
 /// # Errors
 /// Whatever the database answers.
 pub async fn up<C: ConnectionTrait>(connection: &C) -> Result<(), DbErr> {
-    create_table(connection, "inbox_messages", INBOX).await?;
-    create_table(connection, "parked_messages", PARKED).await?;
-    connection
-        .execute_unprepared(
-            "CREATE INDEX parked_messages_fingerprint ON parked_messages (consumer, fingerprint)",
-        )
-        .await?;
+    for step in Step::ALL {
+        step.up(connection).await?;
+    }
     Ok(())
 }
 
-/// Drops them again.
+/// Takes all steps back, data included.
 ///
 /// # Errors
 /// Whatever the database answers.
 pub async fn down<C: ConnectionTrait>(connection: &C) -> Result<(), DbErr> {
-    connection.execute_unprepared("DROP TABLE parked_messages").await?;
-    connection.execute_unprepared("DROP TABLE inbox_messages").await?;
+    for step in Step::ALL.into_iter().rev() {
+        step.down(connection).await?;
+    }
     Ok(())
 }
 
@@ -47,3 +100,33 @@ const PARKED: &str = "
   fingerprint text NOT NULL, -- hash over properties and body: a redelivery is parked once
   parked_at TIMESTAMP NOT NULL,
   state text NOT NULL DEFAULT 'parked' CHECK (state IN ('parked', 'retried', 'discarded'))";
+
+const FINGERPRINT: &str =
+    "CREATE INDEX parked_messages_fingerprint ON parked_messages (consumer, fingerprint)";
+
+/// The cleaning looks for the oldest.
+const PROCESSED: &str = "CREATE INDEX inbox_messages_processed ON inbox_messages (processed_at)";
+
+const ATTEMPTS: &str = "
+  consumer text NOT NULL,
+  message_key text NOT NULL, -- tells one message from another, also without a message id
+  starts integer NOT NULL, -- how often its handler was started and did not come to an end
+  started_at TIMESTAMP NOT NULL, -- the last time
+  PRIMARY KEY (consumer, message_key)";
+
+const POSITIONS: &str = "
+  consumer text NOT NULL,
+  aggregate_type text NOT NULL,
+  aggregate_id text NOT NULL,
+  aggregate_version bigint NOT NULL, -- the last version whose effect is here
+  updated_at TIMESTAMP NOT NULL,
+  PRIMARY KEY (consumer, aggregate_type, aggregate_id)";
+
+const ACTIONS: &str = "
+  id IDENTITY,
+  acted_at TIMESTAMP NOT NULL, -- by the database's clock
+  actor text NOT NULL, -- who, as they named themselves
+  action text NOT NULL CHECK (action IN ('retry', 'discard')),
+  parked_id text NOT NULL, -- the parked message it was done to
+  reason text, -- why; a discard needs one
+  outcome text -- what came of a retry";

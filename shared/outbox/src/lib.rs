@@ -20,6 +20,9 @@
 
 mod append;
 mod backoff;
+mod envelope;
+#[allow(dead_code, reason = "the next commits use it")]
+mod lease;
 mod message;
 mod options;
 mod publication;

@@ -16,12 +16,10 @@ use database::Hint;
 use sea_orm::{DatabaseConnection, DbErr};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use transport::{
-    Link, LinkState, Message, Outcome, Properties, Publisher, Transport, TransportError,
-};
+use transport::{Link, LinkState, Message, Outcome, Publisher, Transport, TransportError};
 
 use crate::store::{self, Claim, Claimed};
-use crate::{InvalidRelayOptions, RelayOptions};
+use crate::{InvalidRelayOptions, RelayOptions, envelope};
 
 /// What a pass did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,7 +244,7 @@ impl Relay {
     ) -> (Vec<Claimed>, Vec<Message>, Vec<(Claimed, String)>) {
         let (mut rows, mut messages, mut unreadable) = (vec![], vec![], vec![]);
         for row in batch {
-            match self.to_message(&row) {
+            match envelope::message(&row, &self.options) {
                 Ok(message) => {
                     rows.push(row);
                     messages.push(message);
@@ -255,27 +253,6 @@ impl Relay {
             }
         }
         (rows, messages, unreadable)
-    }
-
-    fn to_message(&self, row: &Claimed) -> Result<Message, serde_json::Error> {
-        serde_json::from_str::<serde::de::IgnoredAny>(&row.payload)?;
-        let mut headers: transport::Headers = serde_json::from_str(&row.headers)?;
-        headers.insert("schema-version".to_owned(), row.schema_version.into());
-        headers.insert("aggregate-id".to_owned(), row.aggregate_id.clone().into());
-        headers.insert("aggregate-version".to_owned(), row.aggregate_version.into());
-        Ok(Message {
-            routing_key: (self.options.routing_key)(&row.kind),
-            properties: Properties {
-                message_id: Some(row.message_id.to_string()),
-                kind: Some(row.kind.clone()),
-                content_type: Some("application/json".to_owned()),
-                content_encoding: None,
-                timestamp: u64::try_from(row.occurred_on.timestamp()).ok(),
-                app_id: Some(self.options.app_id.clone()),
-            },
-            headers,
-            body: row.payload.clone().into_bytes(),
-        })
     }
 
     fn note(&mut self, error: &RelayError) {

@@ -1,31 +1,95 @@
 //! The tables, for use in your own migrations.
 
-use database::create_table;
+use database::{Dialect, add_column, create_table};
 use sea_orm::{ConnectionTrait, DbErr};
 
-/// Creates `outbox_messages` and `outbox_archives` with their indexes.
+/// One change of the tables. Make each a migration of yours, in this order; a step never changes
+/// once it was released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// `outbox_messages` and `outbox_archives`.
+    Create,
+    /// What operating it takes: an index by due time, `dead_at`, `outbox_leases`, `outbox_actions`.
+    Operate,
+}
+
+impl Step {
+    /// All steps, in order.
+    pub const ALL: [Self; 2] = [Self::Create, Self::Operate];
+
+    /// Carries it out.
+    ///
+    /// # Errors
+    /// Whatever the database answers.
+    pub async fn up<C: ConnectionTrait>(self, connection: &C) -> Result<(), DbErr> {
+        match self {
+            Self::Create => create(connection).await,
+            Self::Operate => operate(connection).await,
+        }
+    }
+
+    /// Takes it back.
+    ///
+    /// # Errors
+    /// Whatever the database answers.
+    pub async fn down<C: ConnectionTrait>(self, connection: &C) -> Result<(), DbErr> {
+        let statements: &[&str] = match self {
+            Self::Create => &["DROP TABLE outbox_archives", "DROP TABLE outbox_messages"],
+            Self::Operate => &[
+                "DROP TABLE outbox_actions",
+                "DROP TABLE outbox_leases",
+                "DROP INDEX outbox_messages_due",
+                PENDING,
+                "ALTER TABLE outbox_messages DROP COLUMN dead_at",
+            ],
+        };
+        execute(connection, statements).await
+    }
+}
+
+/// All steps at once, for a database that has none of them.
 ///
 /// # Errors
 /// Whatever the database answers.
 pub async fn up<C: ConnectionTrait>(connection: &C) -> Result<(), DbErr> {
+    for step in Step::ALL {
+        step.up(connection).await?;
+    }
+    Ok(())
+}
+
+/// Takes all steps back, data included.
+///
+/// # Errors
+/// Whatever the database answers.
+pub async fn down<C: ConnectionTrait>(connection: &C) -> Result<(), DbErr> {
+    for step in Step::ALL.into_iter().rev() {
+        step.down(connection).await?;
+    }
+    Ok(())
+}
+
+async fn create<C: ConnectionTrait>(connection: &C) -> Result<(), DbErr> {
     create_table(connection, "outbox_messages", MESSAGES).await?;
     create_table(connection, "outbox_archives", ARCHIVES).await?;
-    for index in INDEXES {
-        connection.execute_unprepared(index).await?;
-    }
-    if database::Dialect::of(connection) == database::Dialect::Postgres {
+    execute(connection, &[PENDING, UNSENT]).await?;
+    if Dialect::of(connection) == Dialect::Postgres {
         connection.execute_unprepared(POSTGRES_STORAGE).await?;
     }
     Ok(())
 }
 
-/// Drops them again.
-///
-/// # Errors
-/// Whatever the database answers.
-pub async fn down<C: ConnectionTrait>(connection: &C) -> Result<(), DbErr> {
-    connection.execute_unprepared("DROP TABLE outbox_archives").await?;
-    connection.execute_unprepared("DROP TABLE outbox_messages").await?;
+async fn operate<C: ConnectionTrait>(connection: &C) -> Result<(), DbErr> {
+    add_column(connection, "outbox_messages", DEAD_AT).await?;
+    execute(connection, &["DROP INDEX outbox_messages_pending", DUE]).await?;
+    create_table(connection, "outbox_leases", LEASES).await?;
+    create_table(connection, "outbox_actions", ACTIONS).await
+}
+
+async fn execute<C: ConnectionTrait>(connection: &C, statements: &[&str]) -> Result<(), DbErr> {
+    for statement in statements {
+        connection.execute_unprepared(statement).await?;
+    }
     Ok(())
 }
 
@@ -64,12 +128,35 @@ const ARCHIVES: &str = "
   sent_at TIMESTAMP NOT NULL,
   archived_at TIMESTAMP NOT NULL";
 
-/// Both hold only rows that still wait: however many were sent, the relay's look stays short.
-const INDEXES: [&str; 2] = [
-    "CREATE INDEX outbox_messages_pending ON outbox_messages (id) WHERE status = 'Pending'",
-    "CREATE INDEX outbox_messages_unsent ON outbox_messages
-       (aggregate_type, aggregate_id, aggregate_version) WHERE status IN ('Pending', 'Dead')",
-];
+/// Replaced by [`DUE`].
+const PENDING: &str =
+    "CREATE INDEX outbox_messages_pending ON outbox_messages (id) WHERE status = 'Pending'";
+
+/// The rows that block others. However many were sent, it stays short.
+const UNSENT: &str = "CREATE INDEX outbox_messages_unsent ON outbox_messages
+   (aggregate_type, aggregate_id, aggregate_version) WHERE status IN ('Pending', 'Dead')";
+
+/// The rows that wait, by the time when they are due. A row that is to be tried later stands behind
+/// all that are due now, so that the claim never reads over it.
+const DUE: &str = "CREATE INDEX outbox_messages_due ON outbox_messages
+   ((COALESCE(next_attempt_at, occurred_on)), id) WHERE status = 'Pending'";
+
+const DEAD_AT: &str = "dead_at TIMESTAMP -- when it was given up";
+
+const LEASES: &str = "
+  name text PRIMARY KEY, -- what only one process may do at a time
+  holder text NOT NULL, -- the process that may, for people
+  token text NOT NULL, -- fencing token: tells this holder from an earlier one of the same name
+  held_until TIMESTAMP NOT NULL -- by the database's clock; from then on anybody may take it";
+
+const ACTIONS: &str = "
+  id IDENTITY,
+  acted_at TIMESTAMP NOT NULL, -- by the database's clock
+  actor text NOT NULL, -- who, as they named themselves
+  action text NOT NULL CHECK (action IN ('retry', 'discard')),
+  message_id text NOT NULL, -- the message it was done to
+  reason text, -- why; a discard needs one
+  last_error text -- what the row said before";
 
 /// Every row is updated twice and then never again: leave room on the page, clean up early.
 const POSTGRES_STORAGE: &str = "ALTER TABLE outbox_messages SET (

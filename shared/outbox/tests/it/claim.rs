@@ -91,7 +91,7 @@ async fn a_claim_reads_the_index_of_pending_rows_and_not_the_table_of_sent_ones(
     all_reported(&db, &watcher).await;
 
     let used = "SELECT 1 AS found FROM pg_stat_user_indexes
-                WHERE indexrelname = 'outbox_messages_pending' AND idx_scan >= 2";
+                WHERE indexrelname = 'outbox_messages_due' AND idx_scan >= 2";
     assert!(found(&watcher, used).await, "each claim reads the partial index");
     let scanned = "SELECT 1 AS found FROM pg_stat_user_tables
                    WHERE relname = 'outbox_messages' AND seq_scan > 0";
