@@ -45,13 +45,43 @@ impl Dialect {
         }
     }
 
-    /// The end of a sub-select that locks its rows and passes over rows that others hold.
+    /// The end of a select that locks the rows of `table` and passes over rows that others hold.
     /// SQLite has one writer at a time and needs none.
     #[must_use]
-    pub fn skip_locked(self) -> &'static str {
+    pub fn skip_locked(self, table: &str) -> String {
         match self {
-            Self::Sqlite => "",
-            Self::Postgres => "FOR UPDATE SKIP LOCKED",
+            Self::Sqlite => String::new(),
+            Self::Postgres => format!("FOR UPDATE OF {table} SKIP LOCKED"),
+        }
+    }
+
+    /// The condition "is among the ids of `parameter`", which [`Dialect::ids`] made. One parameter
+    /// however many there are: one statement text, planned and prepared once.
+    #[must_use]
+    pub fn among(self, parameter: &str) -> String {
+        match self {
+            Self::Sqlite => format!("IN (SELECT value FROM json_each({parameter}))"),
+            Self::Postgres => format!("= ANY(CAST({parameter} AS bigint[]))"),
+        }
+    }
+
+    /// The value of such a parameter.
+    pub fn ids(self, ids: impl IntoIterator<Item = i64>) -> Value {
+        let list: Vec<_> = ids.into_iter().map(|id| id.to_string()).collect();
+        let list = list.join(",");
+        match self {
+            Self::Sqlite => format!("[{list}]").into(),
+            Self::Postgres => format!("{{{list}}}").into(),
+        }
+    }
+
+    /// The condition "is among the ids that this select finds". PostgreSQL runs the select once and
+    /// looks each id up by the primary key, whatever its statistics say; a join it may plan otherwise.
+    #[must_use]
+    pub fn among_select(self, select: &str) -> String {
+        match self {
+            Self::Sqlite => format!("IN ({select})"),
+            Self::Postgres => format!("= ANY(ARRAY({select}))"),
         }
     }
 

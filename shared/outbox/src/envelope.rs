@@ -3,7 +3,7 @@
 use transport::{Headers, Message, Properties};
 
 use crate::RelayOptions;
-use crate::store::Claimed;
+use crate::claim::Claimed;
 
 /// Makes the message of a row: the same in every attempt.
 ///

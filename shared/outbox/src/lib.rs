@@ -14,14 +14,17 @@
 //! └──────────────────────────┘
 //! ```
 //!
-//! Read [`relay`] for the loop and `store.rs` for every query.
+//! Read [`relay`] for the loop, `claim.rs` for which row may be next, and `store.rs` for what is written
+//! back.
 //!
 //! Source of the idea: Chris Richardson's *Transactional outbox* and *Polling publisher* patterns.
 
 mod append;
 mod backoff;
+mod batch;
+mod claim;
+mod desk;
 mod envelope;
-#[allow(dead_code, reason = "the next commits use it")]
 mod lease;
 mod message;
 mod options;
@@ -29,14 +32,18 @@ mod publication;
 pub mod relay;
 pub mod schema;
 mod store;
+mod totals;
 
 pub use append::append;
 pub use backoff::Backoff;
 pub use message::NewMessage;
-pub use options::{InvalidRelayOptions, RelayOptions, dotted_routing_key};
+pub use options::{
+    Coordination, DeadLetterPolicy, InvalidRelayOptions, RelayOptions, dotted_routing_key,
+};
 pub use publication::{hint_sender, unsent_condition, unsent_ids};
 pub use relay::{Pass, Relay, RelayError, RelayHealth};
 pub use store::{Counts, counts};
+pub use totals::{RelayTotals, Totals};
 
 /// The channel on which writers tell relays in other processes that something was committed.
 const HINT_CHANNEL: &str = "outbox_messages";

@@ -1,31 +1,35 @@
 //! The relay: moves committed rows from the outbox to the broker.
 //!
 //! Run as many as you like, in one process or in many. Each pass claims a batch under a lease,
-//! publishes all of it, waits for every confirm, and writes back what it learned. No transaction is
-//! open while it talks to the broker. A pass that dies anywhere leaves rows that are claimed; their
-//! lease ends and another pass publishes them, perhaps for the second time. The receiver's inbox
-//! makes that harmless; nothing else could.
+//! publishes all of it, waits for every confirm, and writes back what it learned (`batch.rs`). While
+//! one batch is being confirmed, the next is claimed. A pass that dies anywhere leaves rows that are
+//! claimed; their lease ends and another pass publishes them, perhaps for the second time. The
+//! receiver's inbox makes that harmless; nothing else could.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use crash_points::crash_point;
 use database::Hint;
 use sea_orm::{DatabaseConnection, DbErr};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use transport::{Link, LinkState, Message, Outcome, Publisher, Transport, TransportError};
+use transport::{Link, LinkState, Publisher, Transport, TransportError};
 
-use crate::store::{self, Claim, Claimed};
-use crate::{InvalidRelayOptions, RelayOptions, envelope};
+use crate::batch::{Batch, Relayed};
+use crate::claim::{self, Claim, Place, Rows};
+use crate::desk::{Desk, Ticket};
+use crate::lease::Lease;
+use crate::{Coordination, InvalidRelayOptions, RelayOptions, RelayTotals};
 
 /// What a pass did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
     /// Nothing was due.
     Idle,
+    /// Another relay leads ([`Coordination::Leader`]).
+    Standby,
     /// So many rows were claimed, and so many of them are sent.
     Moved {
         /// Rows claimed.
@@ -57,13 +61,25 @@ pub struct RelayHealth {
 
 /// Moves the rows of one outbox to one broker.
 pub struct Relay {
-    db: DatabaseConnection,
+    desk: Arc<Desk>,
     transport: Arc<dyn Transport>,
-    options: RelayOptions,
+    publisher: Option<Arc<dyn Publisher>>,
     hint: Hint,
-    publisher: Option<Box<dyn Publisher>>,
+    leadership: Lease,
+    leading: bool,
+    /// A leader waits until then: its first row has failed.
+    not_before: Instant,
+    /// Where the next walk from aggregate to aggregate begins.
+    place: Place,
     broker_link: Link,
     database_link: Link,
+}
+
+/// What a look into the outbox found.
+enum Found {
+    Nothing,
+    Standby,
+    Batch(Batch),
 }
 
 impl Relay {
@@ -78,11 +94,14 @@ impl Relay {
     ) -> Result<Self, InvalidRelayOptions> {
         options.validate()?;
         Ok(Self {
-            db,
+            leadership: Lease::new("leader", &options.owner),
+            desk: Arc::new(Desk { db, options, totals: RelayTotals::default() }),
             transport,
-            options,
-            hint: Hint::default(),
             publisher: None,
+            hint: Hint::default(),
+            leading: false,
+            not_before: Instant::now(),
+            place: Place::default(),
             broker_link: Link::new("broker"),
             database_link: Link::new("database"),
         })
@@ -100,33 +119,70 @@ impl Relay {
         RelayHealth { broker: self.broker_link.watch(), database: self.database_link.watch() }
     }
 
-    /// Runs until `shutdown`, then finishes the pass in hand. Survives the loss of broker and database.
+    /// What it has counted, for metrics.
+    #[must_use]
+    pub fn totals(&self) -> RelayTotals {
+        self.desk.totals.clone()
+    }
+
+    /// Runs until `shutdown`, then finishes the batches in hand. Survives the loss of broker and database.
     pub async fn run(mut self, shutdown: CancellationToken) {
-        database::listen(&self.db, crate::HINT_CHANNEL, self.hint.clone(), shutdown.clone());
+        let db = self.desk.db.clone();
+        database::listen(&db, crate::HINT_CHANNEL, self.hint.clone(), shutdown.clone());
+        let mut batches = JoinSet::new();
         let mut delays = outage_delays();
         while !shutdown.is_cancelled() {
-            match self.run_once().await {
-                Ok(pass) => {
-                    delays = outage_delays();
-                    if pass == Pass::Idle {
-                        self.wait_for_work(&shutdown).await;
+            let looked = match self.look().await {
+                Ok(Found::Batch(batch)) => {
+                    let full = batch.is_full();
+                    batches.spawn(batch.relay());
+                    if full && self.may_claim(&batches) {
+                        continue; // the next, while this one is being confirmed
                     }
+                    self.wait(&mut batches, &shutdown).await
                 }
+                Ok(Found::Nothing | Found::Standby) => {
+                    delays = outage_delays();
+                    self.wait(&mut batches, &shutdown).await
+                }
+                Err(error) => Err(error),
+            };
+            match looked {
+                Ok(Some(_)) => delays = outage_delays(),
+                Ok(None) => {}
                 Err(error) => {
                     self.note(&error);
-                    let delay = delays.next().unwrap_or(self.options.poll_interval);
+                    let delay = delays.next().unwrap_or(self.desk.options.poll_interval);
                     let _ = shutdown.run_until_cancelled(tokio::time::sleep(delay)).await;
                 }
             }
         }
+        while let Some(ended) = batches.join_next().await {
+            if let Err(error) = self.finish(relayed(ended)) {
+                self.note(&error);
+            }
+        }
+        self.resign().await;
     }
 
-    async fn wait_for_work(&self, shutdown: &CancellationToken) {
+    /// Waits for a reason to look again. A batch that has ended is one: it makes room, and the rows
+    /// behind its own are heads now.
+    async fn wait(
+        &mut self,
+        batches: &mut JoinSet<Relayed>,
+        shutdown: &CancellationToken,
+    ) -> Result<Option<Pass>, RelayError> {
+        let may_claim = self.may_claim(batches);
         tokio::select! {
-            () = shutdown.cancelled() => {}
-            () = self.hint.given() => {} // kept if it came while nobody waited: none is missed
-            () = tokio::time::sleep(self.options.poll_interval) => {} // the truth
+            () = shutdown.cancelled() => Ok(None),
+            Some(ended) = batches.join_next() => self.finish(relayed(ended)).map(Some),
+            () = self.hint.given(), if may_claim => Ok(None), // kept if it came while nobody waited
+            () = tokio::time::sleep(self.desk.options.poll_interval), if may_claim => Ok(None), // the truth
         }
+    }
+
+    fn may_claim(&self, batches: &JoinSet<Relayed>) -> bool {
+        batches.len() < self.desk.options.in_flight()
     }
 
     /// One pass: session, claim, publish, write back. Public so that tests can take single steps.
@@ -134,125 +190,122 @@ impl Relay {
     /// # Errors
     /// Broker or database are away. Nothing is lost by it; call again.
     pub async fn run_once(&mut self) -> Result<Pass, RelayError> {
+        match self.look().await? {
+            Found::Nothing => Ok(Pass::Idle),
+            Found::Standby => Ok(Pass::Standby),
+            Found::Batch(batch) => {
+                let relayed = batch.relay().await;
+                self.finish(relayed)
+            }
+        }
+    }
+
+    /// Claims what may be published next.
+    async fn look(&mut self) -> Result<Found, RelayError> {
         // Before the claim: during an outage nothing is claimed, so no row pays for it.
-        self.ensure_session().await?;
-        let token = uuid::Uuid::now_v7().to_string();
-        let claim = Claim { owner: &self.options.owner, token: &token };
-        let batch =
-            store::claim(&self.db, &claim, self.options.lease, self.options.batch_size).await?;
-        self.database_link.up();
-        let Some(publisher) = self.publisher.as_ref().filter(|_| !batch.is_empty()) else {
-            return Ok(Pass::Idle);
+        let publisher = self.session().await?;
+        let ticket =
+            Ticket { token: uuid::Uuid::now_v7().to_string(), claimed_at: Instant::now() };
+        let coordination = self.desk.options.coordination;
+        let rows = match coordination {
+            Coordination::Shared => self.claim_heads(&ticket).await?,
+            Coordination::Leader if !self.lead().await? => return Ok(Found::Standby),
+            Coordination::Leader if Instant::now() < self.not_before => Rows::default(),
+            Coordination::Leader => claim::front(&self.desk.db, &self.claim(&ticket)).await?,
         };
-        crash_point!("C6"); // claimed, not published: the lease ends, another relay publishes
-
-        let (rows, messages, unreadable) = self.to_messages(batch);
-        let published = publisher.publish(&messages).await;
-        crash_point!("C8"); // confirmed, not marked: published again, the inbox takes it
-
-        let claimed = rows.len() + unreadable.len();
-        for (row, reason) in unreadable {
-            self.fail(&token, &row, &reason).await?;
+        self.database_link.up();
+        if rows.len() == 0 {
+            return Ok(Found::Nothing);
         }
-        let sent = self.write_back(&token, &rows, published.outcomes).await?;
-        crash_point!("C10"); // marked: nothing is left to do
-        match published.lost {
-            None => Ok(Pass::Moved { claimed, sent }),
-            Some(error) => {
+        self.desk.totals.claimed(rows.len());
+        Ok(Found::Batch(Batch { desk: self.desk.clone(), publisher, ticket, rows }))
+    }
+
+    /// The longest due first. Where only rows that wait behind others are in sight, from aggregate to
+    /// aggregate, on from where the last walk ended.
+    async fn claim_heads(&mut self, ticket: &Ticket) -> Result<Rows, DbErr> {
+        let desk = self.desk.clone();
+        let claim = self.claim(ticket);
+        let due = claim::due(&desk.db, &claim).await?;
+        if due.len() > 0 {
+            return Ok(due);
+        }
+        let at_the_start = self.place == Place::default();
+        let rows = self.walk(&claim).await?;
+        if rows.len() > 0 || at_the_start || self.place != Place::default() {
+            return Ok(rows);
+        }
+        self.walk(&claim).await // it came to the end: once more from the start
+    }
+
+    async fn walk(&mut self, claim: &Claim<'_>) -> Result<Rows, DbErr> {
+        let (db, count) = (&self.desk.db, self.desk.options.batch_size);
+        let dead_letters = self.desk.options.dead_letters;
+        let (heads, last) = claim::heads_after(db, &self.place, dead_letters, count).await?;
+        let to_the_end = heads.len() < count as usize;
+        self.place = last.filter(|_| !to_the_end).unwrap_or_default();
+        match heads.is_empty() {
+            true => Ok(Rows::default()),
+            false => claim::heads(db, claim, heads).await,
+        }
+    }
+
+    /// Takes note of what became of a batch.
+    fn finish(&mut self, relayed: Relayed) -> Result<Pass, RelayError> {
+        let written = relayed.written.map(|written| {
+            self.not_before = Instant::now() + written.wait.unwrap_or_default();
+            usize::try_from(written.sent).unwrap_or(usize::MAX)
+        });
+        if let Some(error) = relayed.lost {
+            // Another batch may have told already, and a new session may be at work.
+            if self.publisher.as_ref().is_some_and(|now| Arc::ptr_eq(now, &relayed.publisher)) {
                 self.publisher = None;
-                Err(RelayError::Broker(error))
             }
+            return Err(RelayError::Broker(error));
         }
+        Ok(Pass::Moved { claimed: relayed.claimed, sent: written? })
     }
 
-    /// Writes back what the broker answered, each kind in one statement.
-    async fn write_back(
-        &self,
-        token: &str,
-        rows: &[Claimed],
-        outcomes: Vec<Outcome>,
-    ) -> Result<usize, DbErr> {
-        let (mut confirmed, mut unknown, mut failed) = (vec![], vec![], vec![]);
-        let mut unroutable: BTreeMap<(&str, String), Vec<i64>> = BTreeMap::new();
-        for (row, outcome) in rows.iter().zip(outcomes) {
-            match outcome {
-                Outcome::Confirmed => confirmed.push(row.id),
-                Outcome::Unknown => unknown.push(row.id),
-                Outcome::Unroutable(reason) => {
-                    unroutable.entry((&row.kind, reason)).or_default().push(row.id);
-                }
-                Outcome::Nacked => failed.push((row, "the broker refused it (nack)".to_owned())),
-                Outcome::Refused(reason) => failed.push((row, reason)),
-            }
-        }
-        let sent = store::mark_sent(&self.db, token, &confirmed).await?;
-        self.note_conflicts(confirmed.len(), sent);
-        store::release(&self.db, token, &unknown, "no answer from the broker").await?;
-        for ((kind, reason), ids) in &unroutable {
-            self.postpone_unroutable(token, ids, kind, reason).await?;
-        }
-        for (row, reason) in &failed {
-            self.fail(token, row, reason).await?;
-        }
-        Ok(usize::try_from(sent).unwrap_or(usize::MAX))
-    }
-
-    /// Unroutable costs no try: the row is fine, a queue is missing. It heals when the binding is back.
-    async fn postpone_unroutable(
-        &self,
-        token: &str,
-        ids: &[i64],
-        kind: &str,
-        reason: &str,
-    ) -> Result<(), DbErr> {
-        let reason = format!("unroutable: {reason}");
-        tracing::warn!(kind, messages = ids.len(), "{reason}; trying again slowly");
-        let delay = self.options.unroutable_interval;
-        store::postpone(&self.db, token, ids, delay, &reason).await?;
-        Ok(())
-    }
-
-    async fn fail(&self, token: &str, row: &Claimed, reason: &str) -> Result<(), DbErr> {
-        let failures = row.retry_count.unsigned_abs().saturating_add(1);
-        let options = &self.options;
-        let delay = options.backoff.delay(options.backoff_base, failures, options.max_retries);
-        if delay.is_none() {
-            tracing::warn!(message_id = %row.message_id, kind = row.kind, failures, "dead: {reason}");
-        }
-        store::fail(&self.db, token, row.id, delay, reason).await?;
-        Ok(())
-    }
-
-    async fn ensure_session(&mut self) -> Result<(), RelayError> {
-        if let Some(publisher) = &self.publisher {
-            if let Err(error) = publisher.check().await {
-                self.publisher = None;
-                return Err(RelayError::Broker(error));
-            }
-        } else {
-            let opened = self.transport.publisher().await;
-            self.publisher = Some(opened.map_err(RelayError::Broker)?);
-        }
+    async fn session(&mut self) -> Result<Arc<dyn Publisher>, RelayError> {
+        let publisher = match self.publisher.take() {
+            Some(publisher) => publisher.check().await.map(|()| publisher),
+            None => self.transport.publisher().await.map(Arc::from),
+        };
+        let publisher = publisher.map_err(RelayError::Broker)?;
         self.broker_link.up();
-        Ok(())
+        Ok(self.publisher.insert(publisher).clone())
     }
 
-    /// Splits a batch into what can be published, with its messages, and what can't, with the reason.
-    fn to_messages(
-        &self,
-        batch: Vec<Claimed>,
-    ) -> (Vec<Claimed>, Vec<Message>, Vec<(Claimed, String)>) {
-        let (mut rows, mut messages, mut unreadable) = (vec![], vec![], vec![]);
-        for row in batch {
-            match envelope::message(&row, &self.options) {
-                Ok(message) => {
-                    rows.push(row);
-                    messages.push(message);
-                }
-                Err(error) => unreadable.push((row, format!("can't be made a message: {error}"))),
+    /// Takes or keeps the leadership. Says so when that changes.
+    async fn lead(&mut self) -> Result<bool, DbErr> {
+        let leads = self.leadership.take(&self.desk.db, self.desk.options.lease).await?;
+        if std::mem::replace(&mut self.leading, leads) != leads {
+            match leads {
+                true => tracing::info!("leading: this relay publishes, the others stand by"),
+                false => tracing::warn!("standing by: another relay has taken the lead"),
             }
         }
-        (rows, messages, unreadable)
+        Ok(leads)
+    }
+
+    /// Lets the next leader begin at once.
+    async fn resign(&mut self) {
+        if std::mem::take(&mut self.leading)
+            && let Err(error) = self.leadership.give_back(&self.desk.db).await
+        {
+            tracing::debug!(%error, "leadership not given back: it ends by itself");
+        }
+    }
+
+    fn claim<'a>(&self, ticket: &'a Ticket) -> Claim<'a> {
+        let options = &self.desk.options;
+        Claim {
+            owner: options.owner.clone(),
+            token: &ticket.token,
+            lease: options.lease,
+            limit: options.batch_size,
+            dead_letters: options.dead_letters,
+        }
     }
 
     fn note(&mut self, error: &RelayError) {
@@ -261,16 +314,11 @@ impl Relay {
             RelayError::Database(_) => self.database_link.down(error),
         }
     }
+}
 
-    fn note_conflicts(&self, expected: usize, marked: u64) {
-        let lost = (expected as u64).saturating_sub(marked);
-        if lost > 0 {
-            tracing::warn!(
-                lost,
-                "lease ended before the mark: another relay has these rows and will publish them again"
-            );
-        }
-    }
+/// A panic in a batch is one of ours.
+fn relayed(ended: Result<Relayed, tokio::task::JoinError>) -> Relayed {
+    ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
 /// From a tenth of a second to one: a broker that is back should not wait for us.

@@ -23,7 +23,8 @@ async fn a_relay_that_stops_in_mid_publish_marks_what_was_confirmed_and_leaves_n
         _ => Outcome::Confirmed,
     });
     let gate = outbox.broker.hold_next_publish();
-    let running = outbox.run_relay(RelayOptions { batch_size: 2, ..quick() });
+    let options = RelayOptions { batch_size: 2, batches_in_flight: 1, ..quick() };
+    let running = outbox.run_relay(options);
     gate.reached().await;
 
     running.shutdown.cancel();

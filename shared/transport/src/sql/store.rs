@@ -140,7 +140,7 @@ pub(super) async fn lease(
            (SELECT delivery_limit FROM broker_queues WHERE name = queue) AS delivery_limit",
         until = dialect.now_plus_millis("$2"),
         now = dialect.now(),
-        skip_locked = dialect.skip_locked(),
+        skip_locked = dialect.skip_locked("broker_messages"),
     );
     let values = [
         token.into(),
