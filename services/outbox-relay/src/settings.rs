@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
-use outbox::{Backoff, RelayOptions};
+use outbox::{Backoff, Coordination, DeadLetterPolicy, RelayOptions};
 use service_kit::settings::{
     BrokerSettings, DatabaseSettings, LifeSettings, LogSettings, at_least, duration, loopback,
 };
@@ -34,9 +34,13 @@ pub struct RelaySettings {
     #[arg(long, env, default_value = "once-shop")]
     pub relay_app_id: String,
 
-    /// Messages in flight at most, 1 to 10000
+    /// Rows in one claim, 1 to 10000
     #[arg(long, env, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub relay_batch_size: u32,
+
+    /// Batches under way at once, 1 to 16: the next is claimed while the last is being confirmed
+    #[arg(long, env, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub relay_batches_in_flight: u32,
 
     /// How often to look when no hint arrives
     #[arg(long, env, default_value = "1s", value_parser = at_least::<10>)]
@@ -58,6 +62,14 @@ pub struct RelaySettings {
     #[arg(long, env, default_value = "1s", value_parser = duration)]
     pub relay_backoff_base: Duration,
 
+    /// shared (any number of relays work, order for each aggregate), or leader (one works, total order)
+    #[arg(long, env, default_value = "shared")]
+    pub relay_coordination: Coordination,
+
+    /// After a dead message the rest of its aggregate has to wait, or may skip it: wait, skip
+    #[arg(long, env, default_value = "wait")]
+    pub dead_letter_policy: DeadLetterPolicy,
+
     /// When to look again whether an unroutable message has found its queue
     #[arg(long, env, default_value = "5s", value_parser = duration)]
     pub relay_unroutable_interval: Duration,
@@ -74,11 +86,14 @@ impl RelaySettings {
             owner,
             app_id: self.relay_app_id.clone(),
             batch_size: self.relay_batch_size,
+            batches_in_flight: self.relay_batches_in_flight,
             poll_interval: self.relay_poll_interval,
             lease: self.relay_lease,
             max_retries: self.relay_max_retries,
             backoff: self.relay_backoff,
             backoff_base: self.relay_backoff_base,
+            coordination: self.relay_coordination,
+            dead_letters: self.dead_letter_policy,
             unroutable_interval: self.relay_unroutable_interval,
             ..RelayOptions::default()
         }

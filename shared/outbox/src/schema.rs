@@ -38,7 +38,10 @@ impl Step {
             Self::Operate => &[
                 "DROP TABLE outbox_actions",
                 "DROP TABLE outbox_leases",
+                "DROP INDEX outbox_messages_dead",
+                "DROP INDEX outbox_messages_blocking",
                 "DROP INDEX outbox_messages_due",
+                UNSENT,
                 PENDING,
                 "ALTER TABLE outbox_messages DROP COLUMN dead_at",
             ],
@@ -81,7 +84,9 @@ async fn create<C: ConnectionTrait>(connection: &C) -> Result<(), DbErr> {
 
 async fn operate<C: ConnectionTrait>(connection: &C) -> Result<(), DbErr> {
     add_column(connection, "outbox_messages", DEAD_AT).await?;
-    execute(connection, &["DROP INDEX outbox_messages_pending", DUE]).await?;
+    let replaced = ["DROP INDEX outbox_messages_pending", "DROP INDEX outbox_messages_unsent"];
+    execute(connection, &replaced).await?;
+    execute(connection, &[DUE, BLOCKING, DEAD]).await?;
     create_table(connection, "outbox_leases", LEASES).await?;
     create_table(connection, "outbox_actions", ACTIONS).await
 }
@@ -132,9 +137,22 @@ const ARCHIVES: &str = "
 const PENDING: &str =
     "CREATE INDEX outbox_messages_pending ON outbox_messages (id) WHERE status = 'Pending'";
 
-/// The rows that block others. However many were sent, it stays short.
+/// Replaced by [`BLOCKING`].
 const UNSENT: &str = "CREATE INDEX outbox_messages_unsent ON outbox_messages
    (aggregate_type, aggregate_id, aggregate_version) WHERE status IN ('Pending', 'Dead')";
+
+/// The rows that block later ones of their aggregate. However many were sent, it stays short.
+///
+/// Every id is above 0. It is said so that only queries which say it too can be given this index:
+/// PostgreSQL's planner took it for the search of due rows while its statistics said that nothing was
+/// pending, read all pending rows, and sorted them.
+const BLOCKING: &str = "CREATE INDEX outbox_messages_blocking ON outbox_messages
+   (aggregate_type, aggregate_id, aggregate_version)
+   WHERE status IN ('Pending', 'Dead') AND id > 0";
+
+/// For people who look for them, and for a leader, which stops at one.
+const DEAD: &str =
+    "CREATE INDEX outbox_messages_dead ON outbox_messages (id) WHERE status = 'Dead'";
 
 /// The rows that wait, by the time when they are due. A row that is to be tried later stands behind
 /// all that are due now, so that the claim never reads over it.

@@ -158,7 +158,11 @@ struct Session {
 #[async_trait]
 impl Publisher for Session {
     async fn publish(&self, messages: &[Message]) -> Published {
-        assert!(!self.lost.load(Ordering::SeqCst), "a lost session is never used again");
+        if self.lost.load(Ordering::SeqCst) {
+            // A batch that was on its way when another one lost the session.
+            let outcomes = vec![Outcome::Unknown; messages.len()];
+            return Published { outcomes, lost: Some(lost()) };
+        }
         let state = &self.broker.0;
         lock(&state.batches).push(messages.to_vec());
         let gate = lock(&state.gate).take();
@@ -170,12 +174,13 @@ impl Publisher for Session {
             None => vec![Outcome::Confirmed; messages.len()],
         };
         let lose = state.lose_next.swap(false, Ordering::SeqCst);
-        self.lost.store(lose, Ordering::SeqCst);
+        self.lost.fetch_or(lose, Ordering::SeqCst);
         Published { outcomes, lost: lose.then(lost) }
     }
 
     async fn check(&self) -> Result<(), TransportError> {
-        match self.number <= self.broker.0.break_sessions.load(Ordering::SeqCst) {
+        let broken = self.number <= self.broker.0.break_sessions.load(Ordering::SeqCst);
+        match broken || self.lost.load(Ordering::SeqCst) {
             true => Err(lost()),
             false => Ok(()),
         }

@@ -99,7 +99,7 @@ async fn a_claim_reads_the_index_of_pending_rows_and_not_the_table_of_sent_ones(
 }
 
 /// Closes a pool and waits until the last session but the watcher's is gone.
-async fn all_reported(db: &DatabaseConnection, watcher: &DatabaseConnection) {
+pub(crate) async fn all_reported(db: &DatabaseConnection, watcher: &DatabaseConnection) {
     db.clone().close().await.expect("closed");
     let others = "SELECT 1 AS found FROM pg_stat_activity
                   WHERE datname = current_database() AND application_name <> 'watcher'

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use outbox::{Pass, Relay, RelayError, RelayOptions};
+use outbox::{Pass, Relay, RelayError, RelayOptions, RelayTotals};
 use test_kit::eventually_some;
 use tokio::task::JoinHandle;
 use transport::Outcome;
@@ -24,14 +24,17 @@ fn short_lease() -> RelayOptions {
 }
 
 /// A relay that stands in the middle of a publish, with a short lease on the row.
-async fn frozen_relay(outbox: &Outbox) -> (JoinHandle<Result<Pass, RelayError>>, Gate) {
+async fn frozen_relay(
+    outbox: &Outbox,
+) -> (JoinHandle<Result<Pass, RelayError>>, Gate, RelayTotals) {
     outbox.append(message("a", 1)).await;
     let gate = outbox.broker.hold_next_publish();
     let mut relay = outbox.relay(short_lease());
+    let totals = relay.totals();
     let pass = tokio::spawn(async move { relay.run_once().await });
     gate.reached().await;
     assert_eq!(outbox.row("a", 1).await.claimed_by.as_deref(), Some("frozen"));
-    (pass, gate)
+    (pass, gate, totals)
 }
 
 /// Passes until there was something to do.
@@ -47,7 +50,7 @@ async fn next_pass(relay: Relay) -> Pass {
 async fn a_relay_frozen_past_its_lease_changes_nothing_when_another_has_marked_the_row(
     outbox: Outbox,
 ) {
-    let (frozen, gate) = frozen_relay(&outbox).await;
+    let (frozen, gate, _) = frozen_relay(&outbox).await;
     let other = next_pass(outbox.relay(quick())).await;
     assert_eq!(other, Pass::Moved { claimed: 1, sent: 1 });
     let marked = outbox.row("a", 1).await;
@@ -70,7 +73,7 @@ async fn a_relay_frozen_past_its_lease_costs_the_row_no_try_while_another_holds_
 }
 
 async fn assert_the_others_claim_stands(outbox: &Outbox, answer: Outcome) {
-    let (frozen, gate) = frozen_relay(outbox).await;
+    let (frozen, gate, totals) = frozen_relay(outbox).await;
     let others_gate = outbox.broker.hold_next_publish();
     let other = RelayOptions { owner: "other".to_owned(), ..quick() };
     let other = tokio::spawn(next_pass(outbox.relay(other)));
@@ -78,10 +81,12 @@ async fn assert_the_others_claim_stands(outbox: &Outbox, answer: Outcome) {
     let held = outbox.row("a", 1).await;
     assert_eq!((held.status.as_str(), held.claimed_by.as_deref()), ("Pending", Some("other")));
 
+    let conflicts = u64::from(answer == Outcome::Confirmed);
     outbox.broker.answer(move |_| answer.clone());
     gate.open();
     let woken = frozen.await.expect("no panic").expect("a pass");
     assert_eq!(woken, Pass::Moved { claimed: 1, sent: 0 });
+    assert_eq!(totals.read().lease_conflicts, conflicts, "a mark that came too late is counted");
     assert_eq!(outbox.row("a", 1).await, held);
 
     outbox.broker.answer(|_| Outcome::Confirmed);
@@ -92,7 +97,7 @@ async fn assert_the_others_claim_stands(outbox: &Outbox, answer: Outcome) {
 }
 
 async fn the_rows_of_a_relay_that_died_are_published_by_another_with_the_same_id(outbox: Outbox) {
-    let (dying, _gate) = frozen_relay(&outbox).await;
+    let (dying, _gate, _) = frozen_relay(&outbox).await;
     dying.abort();
     assert!(dying.await.expect_err("it is dead").is_cancelled());
 

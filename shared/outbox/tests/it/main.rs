@@ -26,12 +26,16 @@ macro_rules! on_both_databases {
 
 mod append;
 mod bench;
+mod blocked;
 mod broker;
 mod claim;
+mod garbage;
+mod leader;
 mod lease;
 mod order;
 mod outages;
 mod outcomes;
+mod overlap;
 mod publication;
 mod shutdown;
 mod wake_up;
