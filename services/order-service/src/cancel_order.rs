@@ -8,7 +8,8 @@ use sea_orm::{
     QuerySelect,
 };
 
-use crate::entity::orders::{self, Stored};
+use crate::entity::orders;
+use crate::order_status;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CancelOrderError {
@@ -29,15 +30,11 @@ pub(crate) async fn cancel_order(
 ) -> Result<(), CancelOrderError> {
     let tx = begin_write(db).await?;
     let order = lock_order(&tx, order_id).await?.ok_or(CancelOrderError::NotFound)?;
-    match order.status {
-        Stored::Placed | Stored::Confirmed => {}
-        Stored::Rejected => return Err(CancelOrderError::NotCancellable("Rejected")),
-        Stored::Cancelling => return Err(CancelOrderError::NotCancellable("Cancelling")),
-        Stored::Cancelled => return Err(CancelOrderError::NotCancellable("Cancelled")),
-    }
+    let status = order_status::after_cancel(order.status);
+    let status = status.map_err(|order_status::NotCancellable(is)| CancelOrderError::NotCancellable(is))?;
     let event_version = order.event_version + 1;
     change_status(&tx, order, |row| {
-        row.status = Set(Stored::Cancelling);
+        row.status = Set(status);
         row.event_version = Set(event_version);
     })
     .await?;

@@ -7,6 +7,7 @@ mod cancel_order;
 mod entity;
 mod idempotency;
 mod new_order;
+mod order_status;
 mod order_view;
 mod place_order;
 mod settings;

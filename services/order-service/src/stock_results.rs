@@ -7,12 +7,13 @@ use sea_orm::{DatabaseTransaction, DbErr};
 use transport::Message;
 
 use crate::cancel_order::{change_status, lock_order};
-use crate::entity::orders::{Model, Rejection, Stored};
+use crate::order_status;
 
 /// Learns from inventory what became of an order.
 pub(crate) struct StockResults;
 
 /// What inventory may tell.
+#[derive(Debug, Clone)]
 pub(crate) enum StockEvent {
     Reserved(StockReserved),
     Rejected(StockRejected),
@@ -37,7 +38,7 @@ impl Handler for StockResults {
         let Some(order) = lock_order(tx, order_id).await? else {
             return Ok(Verdict::Retry(format!("order {order_id} is not known here")));
         };
-        if let Some((status, rejection)) = next_status(&order, event) {
+        if let Some((status, rejection)) = order_status::after(order.status, event) {
             change_status(tx, order, |row| {
                 row.status = Set(status);
                 row.rejection = Set(rejection);
@@ -46,24 +47,6 @@ impl Handler for StockResults {
         }
         crash_point!("C20"); // status changed: rolled back with the inbox row
         Ok(Verdict::Ack)
-    }
-}
-
-/// The order's states. An answer that comes too late for the state changes nothing: while an order
-/// is being cancelled, only `StockReleased` counts. That one counts in every state that still hopes
-/// for stock, so that the two services always come to agree, whoever sent the cancel.
-fn next_status(order: &Model, event: &StockEvent) -> Option<(Stored, Option<Rejection>)> {
-    match (order.status, event) {
-        (Stored::Placed, StockEvent::Reserved(_)) => Some((Stored::Confirmed, None)),
-        (Stored::Placed, StockEvent::Rejected(rejected)) => {
-            let rejection =
-                Rejection { reason: rejected.reason, shortages: rejected.shortages.clone() };
-            Some((Stored::Rejected, Some(rejection)))
-        }
-        (Stored::Placed | Stored::Confirmed | Stored::Cancelling, StockEvent::Released(_)) => {
-            Some((Stored::Cancelled, None))
-        }
-        _ => None,
     }
 }
 

@@ -53,6 +53,8 @@ impl FromStr for Backoff {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+
     use super::*;
 
     const BASE: Duration = Duration::from_secs(1);
@@ -72,5 +74,19 @@ mod tests {
         assert_eq!(Backoff::Linear.delay(BASE, 3, 3), None);
         assert_eq!(Backoff::Exponential.delay(BASE, 3, 3), None);
         assert_eq!(Backoff::None.delay(BASE, 1, 3), None);
+    }
+    proptest! {
+        #[test]
+        fn no_delay_is_longer_than_the_limit_and_there_are_as_many_as_allowed(
+            base in 0u64..10_000_000, failures in 1u32.., max_retries in 0u32..
+        ) {
+            let base = Duration::from_millis(base);
+            for backoff in [Backoff::Exponential, Backoff::Linear, Backoff::None] {
+                let delay = backoff.delay(base, failures, max_retries);
+                let again = failures < max_retries && backoff != Backoff::None;
+                prop_assert_eq!(delay.is_some(), again);
+                prop_assert!(delay.unwrap_or_default() <= MAX_DELAY);
+            }
+        }
     }
 }

@@ -74,6 +74,11 @@ impl FakeBroker {
         gate
     }
 
+    /// Takes back [`Self::hold_next_publish`].
+    pub(crate) fn hold_nothing(&self) {
+        *lock(&self.0.gate) = None;
+    }
+
     /// The next publish ends its session, with the outcomes of the script.
     pub(crate) fn lose_session_at_next_publish(&self) {
         self.0.lose_next.store(true, Ordering::SeqCst);

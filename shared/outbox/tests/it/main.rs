@@ -36,6 +36,7 @@ mod order;
 mod outages;
 mod outcomes;
 mod overlap;
+mod properties;
 mod publication;
 mod shutdown;
 mod wake_up;
