@@ -6,7 +6,7 @@ use reqwest::StatusCode;
 use sea_orm::{ConnectionTrait, DatabaseConnection};
 use serde_json::Value;
 use test_kit::{Backing, Proxy, Servers, Storage, eventually, eventually_some};
-use transport::{Message, Outcome, Publisher, TransportOptions};
+use transport::{Consumer, Message, Outcome, Publisher, TransportOptions};
 
 use crate::{Api, BrokerOutage, Part, Process};
 
@@ -236,6 +236,29 @@ impl Shop {
         let published = self.stranger().await.publish(messages).await;
         let all_confirmed = published.outcomes.iter().all(|outcome| *outcome == Outcome::Confirmed);
         assert!(all_confirmed, "{published:?}");
+    }
+
+    /// Reads the queue of order events in the place of inventory.
+    ///
+    /// # Panics
+    /// The broker is not there.
+    pub async fn tap(&self) -> Box<dyn Consumer> {
+        let options = TransportOptions::default();
+        let transport = transport::connect(&self.broker_url, contracts::topology(), options);
+        let transport = transport.expect("a broker URL");
+        transport.consumer(contracts::ORDER_EVENTS_QUEUE, 100).await.expect("a session")
+    }
+
+    /// The time in so many seconds, by the clock of the orders database, as text.
+    ///
+    /// # Panics
+    /// The database is not there.
+    pub async fn now_plus(&self, seconds: i64) -> String {
+        let dialect = Dialect::of(&self.orders_db);
+        let later = dialect.now_plus_millis(&(seconds * 1000).to_string());
+        let sql = format!("SELECT CAST({later} AS text) AS later");
+        let row = self.orders_db.query_one_raw(dialect.statement(sql, [])).await;
+        row.expect("an answer").expect("a row").try_get("", "later").expect("text")
     }
 
     /// A number from a database.

@@ -3,6 +3,7 @@
 mod cancelling;
 mod crashes;
 mod embedded;
+mod many_relays;
 mod messages;
 mod outages;
 mod placing;
