@@ -19,10 +19,12 @@ mod consumer;
 mod dead_letters;
 mod handler;
 mod parking;
+mod retention;
 pub mod schema;
 mod transaction;
 
 pub use consumer::{Consumer, ConsumerHealth, ConsumerOptions};
 pub use handler::{Handler, Unreadable, Verdict, json_body};
 pub use parking::Reason;
+pub use retention::{Cleaned, Cleaner, RetentionOptions};
 pub use transaction::{InboxTransaction, Receipt, begin};

@@ -21,12 +21,12 @@
 mod append;
 mod backoff;
 mod envelope;
-#[allow(dead_code, reason = "the next commits use it")]
 mod lease;
 mod message;
 mod options;
 mod publication;
 pub mod relay;
+mod retention;
 pub mod schema;
 mod store;
 
@@ -36,6 +36,9 @@ pub use message::NewMessage;
 pub use options::{InvalidRelayOptions, RelayOptions, dotted_routing_key};
 pub use publication::{hint_sender, unsent_condition, unsent_ids};
 pub use relay::{Pass, Relay, RelayError, RelayHealth};
+pub use retention::{
+    Cleaned, Cleaner, InvalidRetentionOptions, RetentionMode, RetentionOptions, count_removable,
+};
 pub use store::{Counts, counts};
 
 /// The channel on which writers tell relays in other processes that something was committed.

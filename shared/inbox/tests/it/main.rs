@@ -32,5 +32,6 @@ mod failing_handler;
 mod outages;
 mod parking;
 mod real_broker;
+mod retention;
 mod shutdown;
 mod transaction;

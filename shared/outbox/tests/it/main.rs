@@ -33,5 +33,6 @@ mod order;
 mod outages;
 mod outcomes;
 mod publication;
+mod retention;
 mod shutdown;
 mod wake_up;
