@@ -141,3 +141,35 @@ fn placeholders(ids: &[i64]) -> String {
 fn values(ids: &[i64]) -> impl Iterator<Item = Value> {
     ids.iter().map(|id| Value::from(*id))
 }
+
+#[cfg(test)]
+mod tests {
+    use test_kit::{Backing, Storage, connect};
+
+    use super::*;
+    use crate::{NewMessage, append};
+
+    #[tokio::test]
+    async fn a_row_that_is_set_back_to_pending_after_it_was_found_is_not_removed() {
+        let storage = Storage::new(Backing::Embedded);
+        let url = storage.create_database("outbox").await.expect("a database");
+        let db = connect(&url).expect("a pool");
+        crate::schema::up(&db).await.expect("tables");
+        let tx = begin_write(&db).await.expect("a transaction");
+        for version in [1, 2] {
+            let message = NewMessage::new("order", "a", version, "OrderPlaced", &version);
+            append(&tx, message.expect("JSON")).await.expect("appended");
+        }
+        tx.commit().await.expect("committed");
+        let sent = "UPDATE outbox_messages SET status = 'Sent', sent_at = '2000-01-01T00:00:00+00:00'";
+        db.execute_unprepared(sent).await.expect("sent");
+
+        let found = stretch(&db, 0, Duration::ZERO, 10).await.expect("rows").expect("rows");
+        assert_eq!(found.removable.len(), 2);
+        let again = "UPDATE outbox_messages SET status = 'Pending' WHERE aggregate_version = 2";
+        db.execute_unprepared(again).await.expect("set back");
+
+        let removed = remove(&db, &found.removable, Duration::ZERO, RetentionMode::Delete).await;
+        assert_eq!(removed.expect("a removal"), 1);
+    }
+}
