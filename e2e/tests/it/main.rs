@@ -3,8 +3,10 @@
 mod cancelling;
 mod crashes;
 mod embedded;
+mod headers;
 mod messages;
 mod outages;
 mod placing;
 mod relays;
 mod requests;
+mod retention;

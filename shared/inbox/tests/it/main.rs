@@ -28,6 +28,7 @@ mod bench;
 mod broker;
 mod dead_letters;
 mod effect_once;
+mod example;
 mod failing_handler;
 mod outages;
 mod parking;

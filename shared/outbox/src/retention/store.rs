@@ -161,7 +161,8 @@ mod tests {
             append(&tx, message.expect("JSON")).await.expect("appended");
         }
         tx.commit().await.expect("committed");
-        let sent = "UPDATE outbox_messages SET status = 'Sent', sent_at = '2000-01-01T00:00:00+00:00'";
+        let sent =
+            "UPDATE outbox_messages SET status = 'Sent', sent_at = '2000-01-01T00:00:00+00:00'";
         db.execute_unprepared(sent).await.expect("sent");
 
         let found = stretch(&db, 0, Duration::ZERO, 10).await.expect("rows").expect("rows");

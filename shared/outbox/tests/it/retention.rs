@@ -155,8 +155,15 @@ async fn an_archived_row_keeps_all_that_it_had_and_is_no_longer_in_the_outbox(ou
         let row = row.expect("an answer").expect("a row");
         let text = |column| row.try_get::<String>("", column).expect(column);
         let number = |column| row.try_get::<i64>("", column).expect(column);
-        let texts =
-            ["message_id", "aggregate_type", "type", "payload", "headers", "occurred_on", "sent_at"];
+        let texts = [
+            "message_id",
+            "aggregate_type",
+            "type",
+            "payload",
+            "headers",
+            "occurred_on",
+            "sent_at",
+        ];
         (number("id"), number("aggregate_version"), texts.map(text))
     };
     outbox.append(message("old", 1).schema_version(2).header("traceparent", "as it was")).await;
@@ -176,9 +183,7 @@ async fn an_archived_row_keeps_all_that_it_had_and_is_no_longer_in_the_outbox(ou
 async fn a_crash_between_archiving_and_deleting_leaves_each_row_in_one_table_only(outbox: Outbox) {
     outbox.aged("a", "Sent", 8).await;
     outbox.aged("b", "Sent", 8).await;
-    outbox
-        .at_each_deletion("SELECT RAISE(ABORT, 'a crash')", "RAISE EXCEPTION 'a crash'")
-        .await;
+    outbox.at_each_deletion("SELECT RAISE(ABORT, 'a crash')", "RAISE EXCEPTION 'a crash'").await;
 
     outbox.cleaner(archiving()).run_once().await.expect_err("it came to an end in between");
     assert!(outbox.aggregates_in("outbox_archives").await.is_empty());
@@ -246,7 +251,8 @@ async fn a_cleaner_that_lost_its_lease_stops(outbox: Outbox) {
         outbox.aged(aggregate, "Sent", 8).await;
     }
     outbox.aged("young", "Sent", 1).await;
-    let taken_over = "UPDATE outbox_leases SET token = 'of-another', held_until = '2999-01-01T00:00:00+00:00'";
+    let taken_over =
+        "UPDATE outbox_leases SET token = 'of-another', held_until = '2999-01-01T00:00:00+00:00'";
     outbox.at_each_deletion(taken_over, taken_over).await;
 
     let options = RetentionOptions { batch_size: 1, ..weekly() };
