@@ -22,6 +22,7 @@ on_both_databases!(
     a_cleaner_gives_its_lease_back,
     outside_of_the_window_of_the_day_nothing_is_removed,
     a_running_cleaner_removes_what_becomes_old_until_it_is_stopped,
+    while_cleaners_run_every_message_is_published_in_order_and_archived_once,
     a_retention_beyond_all_calendars_removes_nothing,
 );
 
@@ -298,6 +299,36 @@ async fn a_running_cleaner_removes_what_becomes_old_until_it_is_stopped(outbox: 
     }
     stop.cancel();
     cleaning.await.expect("the cleaner ends and does not panic");
+}
+
+async fn while_cleaners_run_every_message_is_published_in_order_and_archived_once(outbox: Outbox) {
+    let options = RetentionOptions { retention: Duration::ZERO, batch_size: 7, ..archiving() };
+    let stop = CancellationToken::new();
+    let cleaning: Vec<_> =
+        (0..2).map(|_| tokio::spawn(outbox.cleaner(options.clone()).run(stop.clone()))).collect();
+    let relays = [outbox.run_relay(quick()), outbox.run_relay(quick())];
+    let aggregates = ["a", "b", "c", "d"];
+    for version in 1..=25 {
+        for aggregate in aggregates {
+            outbox.append(message(aggregate, version)).await;
+        }
+    }
+    eventually("everything is archived", || async {
+        outbox.aggregates_in("outbox_archives").await.len() == 100
+    })
+    .await;
+    stop.cancel();
+    for task in cleaning {
+        task.await.expect("the cleaner ends and does not panic");
+    }
+    for relay in relays {
+        relay.stop().await;
+    }
+    assert!(outbox.all_rows().await.is_empty());
+    for aggregate in aggregates {
+        let versions = &outbox.broker.versions()[aggregate];
+        assert_eq!(*versions, (1..=25).collect::<Vec<_>>(), "{aggregate}");
+    }
 }
 
 async fn a_retention_beyond_all_calendars_removes_nothing(outbox: Outbox) {
