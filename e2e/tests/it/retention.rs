@@ -1,6 +1,6 @@
 //! Cleaning up beside the running shop, and the settings that must agree.
 
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 use e2e::{Part, Shop, on_both, order_of, shop_binary};
 use test_kit::eventually;
@@ -52,15 +52,25 @@ async fn an_archiving_relay_loses_no_message(mut shop: Shop) {
     assert_eq!(shop.count(&shop.orders_db, "outbox_archives").await, 1);
 }
 
+/// Starts a process with settings that it should refuse; should it accept them, it ends at once.
+fn start_with(part: &str, settings: &[(&str, &str)]) -> Output {
+    let folder = tempfile::tempdir().expect("a folder");
+    Command::new(shop_binary())
+        .arg(part)
+        .current_dir(folder.path())
+        .envs([("DATABASE_URL", "sqlite://shop.db"), ("BROKER_URL", "sqlite://broker.db")])
+        .envs([("HTTP_ADDR", "127.0.0.1:0"), ("STOP_WITH_STDIN", "true")])
+        .envs(settings.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .expect("it runs")
+}
+
 #[test]
 fn an_inbox_that_forgets_sooner_than_an_outbox_may_send_is_refused_by_every_process() {
     for part in ["order-service", "inventory-service", "outbox-relay"] {
-        let output = Command::new(shop_binary())
-            .arg(part)
-            .envs([("DATABASE_URL", "sqlite://never.db"), ("BROKER_URL", "sqlite://never.db")])
-            .envs([("OUTBOX_RETENTION", "7d"), ("INBOX_RETENTION", "6d 23h")])
-            .output()
-            .expect("it runs");
+        let settings = [("OUTBOX_RETENTION", "7d"), ("INBOX_RETENTION", "6d 23h")];
+        let output = start_with(part, &settings);
         assert_eq!(output.status.code(), Some(2), "{part}");
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(
@@ -69,17 +79,14 @@ fn an_inbox_that_forgets_sooner_than_an_outbox_may_send_is_refused_by_every_proc
              that is sent again would have its effect twice; make it at least as long\n",
             "{part}"
         );
+        let output = start_with(part, &[("OUTBOX_RETENTION", "7d"), ("INBOX_RETENTION", "7d")]);
+        assert_eq!(output.status.code(), Some(0), "{part}: just long enough");
     }
 }
 
 #[test]
 fn a_window_that_is_none_is_refused() {
-    let output = Command::new(shop_binary())
-        .arg("outbox-relay")
-        .envs([("DATABASE_URL", "sqlite://never.db"), ("BROKER_URL", "sqlite://never.db")])
-        .env("CLEANUP_WINDOW", "at night")
-        .output()
-        .expect("it runs");
+    let output = start_with("outbox-relay", &[("CLEANUP_WINDOW", "at night")]);
     assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(text.contains("02:00-05:00") && text.lines().count() == 1, "{text}");

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Read `transaction.rs` for the trick and `consumer.rs` for what happens around it. Implement
-//! [`Handler`] and give it to a [`Consumer`].
+//! [`Handler`] and give it to a [`Consumer`]. A [`Cleaner`] forgets what was processed long ago.
 //!
 //! Source of the idea: Gregor Hohpe's *Idempotent Receiver* and Chris Richardson's *Idempotent Consumer*.
 

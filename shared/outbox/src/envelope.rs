@@ -38,9 +38,12 @@ pub(crate) fn message(row: &Claimed, options: &RelayOptions) -> Result<Message, 
     })
 }
 
-/// The prefix of an attribute's name in CloudEvents' AMQP binding, binary mode. Version 1.0.2 of the
-/// binding added `cloudEvents_` for JMS, whose names can't have a colon. A receiver must understand
-/// both there, and those of versions 1.0 and 1.0.1 know this one only: so everybody knows this one.
+/// The prefix of an attribute's name in CloudEvents' AMQP binding, binary mode. The binding is for
+/// AMQP 1.0, whose application properties are what RabbitMQ makes of the headers of 0-9-1.
+///
+/// Version 1.0.2 of the binding added `cloudEvents_` for JMS, whose names can't have a colon. A
+/// receiver must understand both there, and one of an earlier version knows this one only: so
+/// everybody knows this one.
 const CLOUD_EVENTS: &str = "cloudEvents:";
 
 /// The row as a CloudEvent. The attribute `datacontenttype` is the property `content_type`.

@@ -14,7 +14,8 @@
 //! └──────────────────────────┘
 //! ```
 //!
-//! Read [`relay`] for the loop and `store.rs` for every query.
+//! Read [`relay`] for the loop and `store.rs` for every query. A [`Cleaner`] removes what was sent
+//! long ago.
 //!
 //! Source of the idea: Chris Richardson's *Transactional outbox* and *Polling publisher* patterns.
 
