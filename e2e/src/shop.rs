@@ -6,7 +6,7 @@ use reqwest::StatusCode;
 use sea_orm::{ConnectionTrait, DatabaseConnection};
 use serde_json::Value;
 use test_kit::{Backing, Proxy, Servers, Storage, eventually, eventually_some};
-use transport::{Consumer, Message, Outcome, Publisher, TransportOptions};
+use transport::{Consumer, Message, Outcome, Publisher, Queue, TransportOptions};
 
 use crate::{Api, BrokerOutage, Part, Process};
 
@@ -102,9 +102,9 @@ impl Shop {
     /// Starts one more process of a kind beside the one that the shop has.
     #[must_use]
     pub fn start_another(&self, part: Part, more: &[(&str, &str)]) -> Process {
-        let database = match part {
-            Part::Orders | Part::OrdersRelay => &self.orders_url,
-            Part::Inventory | Part::InventoryRelay => &self.inventory_url,
+        let (database, app_id) = match part {
+            Part::Orders | Part::OrdersRelay => (&self.orders_url, "order-service"),
+            Part::Inventory | Part::InventoryRelay => (&self.inventory_url, "inventory-service"),
         };
         let mut environment = vec![
             ("DATABASE_URL", database.clone()),
@@ -112,6 +112,7 @@ impl Shop {
             ("ADMIN_TOKEN", "secret".to_owned()),
             ("BROKER_VISIBILITY_TIMEOUT", "1s".to_owned()),
             ("RELAY_LEASE", "2s".to_owned()),
+            ("RELAY_APP_ID", app_id.to_owned()),
             ("RELAY_UNROUTABLE_INTERVAL", "200ms".to_owned()),
             ("CONSUMER_RETRY_DELAY", "50ms".to_owned()),
         ];
@@ -226,6 +227,18 @@ impl Shop {
         let options = TransportOptions::default();
         let transport = transport::connect(&self.broker_url, contracts::topology(), options);
         transport.expect("a broker URL").publisher().await.expect("a session")
+    }
+
+    /// A queue of the test's own that gets everything that is published from now on.
+    ///
+    /// # Panics
+    /// The broker is not there.
+    pub async fn tap(&self) -> Box<dyn transport::Consumer> {
+        let mut topology = contracts::topology();
+        topology.queues.push(Queue::new("tap", "#"));
+        let options = TransportOptions::default();
+        let transport = transport::connect(&self.broker_url, topology, options);
+        transport.expect("a broker URL").consumer("tap", 10).await.expect("a session")
     }
 
     /// Publishes messages as a foreign program, and waits for the broker's confirms.

@@ -7,6 +7,7 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::{
     ActiveModelTrait, DatabaseTransaction, DbErr, EntityTrait, QuerySelect, TryInsertResult,
 };
+use transport::Trace;
 
 use crate::entity::reservations::{ActiveModel, Entity, Model, Status};
 
@@ -53,15 +54,16 @@ pub(crate) async fn change(
     Ok(())
 }
 
-/// Writes an event about the decision into the outbox.
+/// Writes an event about the decision into the outbox, as the next step of the trace.
 pub(crate) async fn reply<E: Event>(
     tx: &DatabaseTransaction,
     order_id: OrderId,
     version: i64,
     event: &E,
+    trace: &Trace,
 ) -> Result<(), DbErr> {
     let message = NewMessage::new(RESERVATION_AGGREGATE, order_id, version, E::TYPE, event)
         .map_err(|error| DbErr::Json(error.to_string()))?;
-    outbox::append(tx, message).await?;
+    outbox::append(tx, message.trace(trace)).await?;
     Ok(())
 }

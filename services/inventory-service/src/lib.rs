@@ -12,7 +12,7 @@ mod settings;
 mod stock;
 
 use contracts::ORDER_EVENTS_QUEUE;
-use inbox::{Consumer, ConsumerOptions};
+use inbox::{Cleaner, Consumer, ConsumerOptions, RetentionOptions};
 use service_kit::admin::AdminToken;
 use service_kit::health::Health;
 use service_kit::{program, server, telemetry};
@@ -43,6 +43,12 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         retry_delay: settings.consumer.consumer_retry_delay,
         ..ConsumerOptions::new(NAME, ORDER_EVENTS_QUEUE)
     };
+    let retention = RetentionOptions {
+        retention: settings.retention.inbox(),
+        window: settings.retention.window(),
+        ..RetentionOptions::default()
+    };
+    let cleaner = Cleaner::new(consumer_db.clone(), NAME, retention);
     let consumer = Consumer::new(consumer_db, transport, handler, options);
     let health = Health::default()
         .requires_table(&db, "stock_items")
@@ -51,8 +57,10 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let router = api::router(api::Api { db, admin }).merge(health.router());
 
     let consuming = tokio::spawn(consumer.run(shutdown.clone()));
+    let cleaning = tokio::spawn(cleaner.run(shutdown.clone()));
     server::announce(&listener, "inventory-service");
     server::serve(listener, router, shutdown).await?;
     consuming.await?;
+    cleaning.await?;
     Ok(())
 }

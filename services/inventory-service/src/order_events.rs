@@ -3,7 +3,7 @@ use contracts::{Event, OrderCancelled, OrderPlaced};
 use database::HintSender;
 use inbox::{Handler, Unreadable, Verdict, json_body};
 use sea_orm::{DatabaseTransaction, DbErr};
-use transport::Message;
+use transport::{Message, Trace};
 
 use crate::{release, reserve};
 
@@ -13,6 +13,12 @@ pub(crate) struct OrderEvents {
     pub(crate) relays: HintSender,
 }
 
+/// What happened, and the trace that our reply goes on with.
+pub(crate) struct TracedEvent {
+    event: OrderEvent,
+    trace: Trace,
+}
+
 pub(crate) enum OrderEvent {
     Placed(OrderPlaced),
     Cancelled(OrderCancelled),
@@ -20,21 +26,26 @@ pub(crate) enum OrderEvent {
 
 #[async_trait]
 impl Handler for OrderEvents {
-    type Event = OrderEvent;
+    type Event = TracedEvent;
 
-    fn decode(&self, message: &Message) -> Result<OrderEvent, Unreadable> {
-        match message.properties.kind.as_deref() {
+    fn decode(&self, message: &Message) -> Result<TracedEvent, Unreadable> {
+        let event = match message.properties.kind.as_deref() {
             Some(OrderPlaced::TYPE) => json_body(message, 1).map(OrderEvent::Placed),
             Some(OrderCancelled::TYPE) => json_body(message, 1).map(OrderEvent::Cancelled),
             other => Err(Unreadable::unknown_type(other)),
-        }
+        }?;
+        Ok(TracedEvent { event, trace: Trace::continued(message) })
     }
 
     /// Runs inside the inbox transaction: reservation, stock and reply stand or fall with the inbox row.
-    async fn handle(&self, tx: &DatabaseTransaction, event: &OrderEvent) -> Result<Verdict, DbErr> {
+    async fn handle(
+        &self,
+        tx: &DatabaseTransaction,
+        TracedEvent { event, trace }: &TracedEvent,
+    ) -> Result<Verdict, DbErr> {
         match event {
-            OrderEvent::Placed(placed) => reserve::reserve(tx, placed).await?,
-            OrderEvent::Cancelled(cancelled) => release::release(tx, cancelled).await?,
+            OrderEvent::Placed(placed) => reserve::reserve(tx, placed, trace).await?,
+            OrderEvent::Cancelled(cancelled) => release::release(tx, cancelled, trace).await?,
         }
         Ok(Verdict::Ack)
     }

@@ -4,13 +4,18 @@ use sea_orm::{
     ActiveModelTrait, ColumnTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel,
     QueryFilter,
 };
+use transport::Trace;
 
 use crate::entity::reservation_lines;
 use crate::entity::reservations::Status;
 use crate::{decision, stock};
 
 /// Gives an order's stock back, if it has any, and says so.
-pub(crate) async fn release(tx: &DatabaseTransaction, order: &OrderCancelled) -> Result<(), DbErr> {
+pub(crate) async fn release(
+    tx: &DatabaseTransaction,
+    order: &OrderCancelled,
+    trace: &Trace,
+) -> Result<(), DbErr> {
     let order_id = order.order_id;
     // The cancel overtook its order: remember it, so that the order will reserve nothing.
     let version = if decision::record(tx, order_id, Status::Released).await? {
@@ -28,7 +33,7 @@ pub(crate) async fn release(tx: &DatabaseTransaction, order: &OrderCancelled) ->
         version
     };
     let event = StockReleased { order_id };
-    decision::reply(tx, order_id, version, &event).await
+    decision::reply(tx, order_id, version, &event, trace).await
 }
 
 async fn give_back(tx: &DatabaseTransaction, order_id: OrderId) -> Result<(), DbErr> {

@@ -2,13 +2,18 @@ use contracts::{Line, OrderPlaced, RejectionReason, Shortage, StockRejected, Sto
 use crash_points::crash_point;
 use sea_orm::ActiveValue::Set;
 use sea_orm::{ActiveModelTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel};
+use transport::Trace;
 
 use crate::entity::reservations::Status;
 use crate::entity::{reservation_lines, stock_items};
 use crate::{decision, stock};
 
 /// Reserves all lines of an order or none of them, and writes the reply into the outbox.
-pub(crate) async fn reserve(tx: &DatabaseTransaction, order: &OrderPlaced) -> Result<(), DbErr> {
+pub(crate) async fn reserve(
+    tx: &DatabaseTransaction,
+    order: &OrderPlaced,
+    trace: &Trace,
+) -> Result<(), DbErr> {
     // One decision for each order, ever. There is one already when the cancel overtook its order
     // (a reservation that is released before it was made), or when the order came under another message id.
     if !decision::record(tx, order.order_id, Status::Reserved).await? {
@@ -21,7 +26,7 @@ pub(crate) async fn reserve(tx: &DatabaseTransaction, order: &OrderPlaced) -> Re
         take(tx, order, &lines, stock).await?;
         crash_point!("C13"); // reserved, no reply yet: rolled back
         let event = StockReserved { order_id: order.order_id, lines: order.lines.clone() };
-        decision::reply(tx, order.order_id, 1, &event).await?;
+        decision::reply(tx, order.order_id, 1, &event, trace).await?;
     } else {
         decision::change(tx, order.order_id, Status::Rejected, 1).await?;
         let event = StockRejected {
@@ -29,7 +34,7 @@ pub(crate) async fn reserve(tx: &DatabaseTransaction, order: &OrderPlaced) -> Re
             reason: reason(&shortages, &stock),
             shortages,
         };
-        decision::reply(tx, order.order_id, 1, &event).await?;
+        decision::reply(tx, order.order_id, 1, &event, trace).await?;
     }
     crash_point!("C14"); // reply written: rolled back with everything else
     Ok(())

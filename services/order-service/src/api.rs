@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use axum::extract::{Path, Query, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -13,7 +13,7 @@ use sea_orm::DatabaseConnection;
 use serde::Serialize;
 use service_kit::list::{Page, Parameters};
 use service_kit::server::in_background;
-use service_kit::{Problem, json};
+use service_kit::{Problem, json, trace};
 
 use crate::cancel_order::{CancelOrderError, cancel_order};
 use crate::idempotency::IdempotencyKey;
@@ -47,10 +47,11 @@ struct Accepted {
 
 async fn place(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
     let key = IdempotencyKey::of(request.headers())?;
+    let trace = trace::of_request(request.headers());
     let body: OrderBody = json::read(request).await?;
     let order = NewOrder::try_from(body)?;
     let placed = in_background(async move {
-        let placed = place_order(&api.db, &order, key.as_ref()).await?;
+        let placed = place_order(&api.db, &order, key.as_ref(), &trace).await?;
         api.relays.send();
         Ok::<_, PlaceOrderError>(placed)
     })
@@ -91,10 +92,15 @@ async fn list(
     Ok(Json(Page::new(orders, limit, |order| order.order_id.to_string())))
 }
 
-async fn cancel(State(api): State<Api>, Path(id): Path<String>) -> Result<Response, Problem> {
+async fn cancel(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     let id = order_id(&id)?;
+    let trace = trace::of_request(&headers);
     in_background(async move {
-        cancel_order(&api.db, id).await?;
+        cancel_order(&api.db, id, &trace).await?;
         api.relays.send();
         Ok::<_, CancelOrderError>(())
     })

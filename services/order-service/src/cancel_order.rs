@@ -7,6 +7,7 @@ use sea_orm::{
     ActiveModelTrait, DatabaseConnection, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel,
     QuerySelect,
 };
+use transport::Trace;
 
 use crate::entity::orders;
 use crate::order_status;
@@ -27,6 +28,7 @@ pub(crate) enum CancelOrderError {
 pub(crate) async fn cancel_order(
     db: &DatabaseConnection,
     order_id: OrderId,
+    trace: &Trace,
 ) -> Result<(), CancelOrderError> {
     let tx = begin_write(db).await?;
     let order = lock_order(&tx, order_id).await?.ok_or(CancelOrderError::NotFound)?;
@@ -41,7 +43,7 @@ pub(crate) async fn cancel_order(
     let event = OrderCancelled { order_id, cancelled_at: Utc::now() };
     let message =
         NewMessage::new(ORDER_AGGREGATE, order_id, event_version, OrderCancelled::TYPE, &event)?;
-    outbox::append(&tx, message).await?;
+    outbox::append(&tx, message.trace(trace)).await?;
     tx.commit().await?;
     Ok(())
 }

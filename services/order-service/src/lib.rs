@@ -14,7 +14,7 @@ mod settings;
 mod stock_results;
 
 use contracts::STOCK_EVENTS_QUEUE;
-use inbox::{Consumer, ConsumerOptions};
+use inbox::{Cleaner, Consumer, ConsumerOptions, RetentionOptions};
 use service_kit::health::Health;
 use service_kit::{program, server, telemetry};
 
@@ -42,6 +42,12 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         retry_delay: settings.consumer.consumer_retry_delay,
         ..ConsumerOptions::new(NAME, STOCK_EVENTS_QUEUE)
     };
+    let retention = RetentionOptions {
+        retention: settings.retention.inbox(),
+        window: settings.retention.window(),
+        ..RetentionOptions::default()
+    };
+    let cleaner = Cleaner::new(consumer_db.clone(), NAME, retention);
     let consumer = Consumer::new(consumer_db, transport, stock_results::StockResults, options);
     let health = Health::default()
         .requires_table(&db, "orders")
@@ -50,8 +56,10 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let router = api::router(api::Api { db, relays }).merge(health.router());
 
     let consuming = tokio::spawn(consumer.run(shutdown.clone()));
+    let cleaning = tokio::spawn(cleaner.run(shutdown.clone()));
     server::announce(&listener, "order-service");
     server::serve(listener, router, shutdown).await?;
     consuming.await?;
+    cleaning.await?;
     Ok(())
 }

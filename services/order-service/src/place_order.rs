@@ -5,6 +5,7 @@ use database::begin_write;
 use outbox::NewMessage;
 use sea_orm::ActiveValue::Set;
 use sea_orm::{ActiveModelTrait, DatabaseConnection, DatabaseTransaction, DbErr, EntityTrait};
+use transport::Trace;
 
 use crate::entity::{order_lines, orders};
 use crate::idempotency::{self, Claim, IdempotencyKey};
@@ -38,6 +39,7 @@ pub(crate) async fn place_order(
     db: &DatabaseConnection,
     order: &NewOrder,
     key: Option<&IdempotencyKey>,
+    trace: &Trace,
 ) -> Result<Placed, PlaceOrderError> {
     let order_id = OrderId::generate();
     crash_point!("C1"); // no order; the retry with the same key creates one
@@ -60,8 +62,8 @@ pub(crate) async fn place_order(
         lines: order.lines.clone(),
         placed_at: Utc::now(),
     };
-    outbox::append(&tx, NewMessage::new(ORDER_AGGREGATE, order_id, 1, OrderPlaced::TYPE, &event)?)
-        .await?;
+    let message = NewMessage::new(ORDER_AGGREGATE, order_id, 1, OrderPlaced::TYPE, &event)?;
+    outbox::append(&tx, message.trace(trace)).await?;
     crash_point!("C3"); // rolled back: nothing visible, nothing published
 
     tx.commit().await?; // C4: cut here, the client can't know; the retry with the same key tells

@@ -2,7 +2,8 @@ use std::net::SocketAddr;
 
 use clap::Args;
 use service_kit::settings::{
-    BrokerSettings, ConsumerSettings, DatabaseSettings, LifeSettings, LogSettings, loopback,
+    BrokerSettings, ConsumerSettings, DatabaseSettings, LifeSettings, LogSettings,
+    RetentionSettings, loopback,
 };
 
 /// Settings of the order service.
@@ -19,6 +20,8 @@ pub struct Settings {
     pub broker: BrokerSettings,
     #[command(flatten)]
     pub consumer: ConsumerSettings,
+    #[command(flatten)]
+    pub retention: RetentionSettings,
     #[command(flatten)]
     pub log: LogSettings,
     #[command(flatten)]

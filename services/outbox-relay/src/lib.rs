@@ -1,14 +1,16 @@
 //! The relay as a program: one outbox, one broker, a health page. The loop itself is
 //! [`outbox::relay`].
 
+mod cleanup;
 mod settings;
 
 use anyhow::Context;
-use outbox::Relay;
+use outbox::{Cleaner, Relay};
 use service_kit::health::Health;
 use service_kit::{program, server, telemetry};
 use transport::TransportOptions;
 
+pub use cleanup::cleanup;
 pub use settings::{RelaySettings, Settings};
 
 /// Runs the relay until it is told to stop.
@@ -26,6 +28,8 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         ..settings.broker.options(&name)
     };
     let transport = settings.broker.transport(contracts::topology(), options)?;
+    let cleaner = Cleaner::new(db.clone(), settings.retention_options(name.clone()))
+        .context("retention settings")?;
     let relay = Relay::new(db.clone(), transport, settings.relay.options(name))
         .context("relay settings")?;
     let listener = server::bind(settings.http_addr).await?;
@@ -34,8 +38,10 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         .requires_table(&db, "outbox_messages")
         .requires_link("broker", relay.health().broker);
     let relaying = tokio::spawn(relay.run(shutdown.clone()));
+    let cleaning = tokio::spawn(cleaner.run(shutdown.clone()));
     server::announce(&listener, "outbox-relay");
     server::serve(listener, health.router(), shutdown).await?;
     relaying.await?;
+    cleaning.await?;
     Ok(())
 }

@@ -2,9 +2,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
-use outbox::{Backoff, Coordination, DeadLetterPolicy, RelayOptions};
+use outbox::{Backoff, Coordination, DeadLetterPolicy, RelayOptions, RetentionMode, RetentionOptions};
 use service_kit::settings::{
-    BrokerSettings, DatabaseSettings, LifeSettings, LogSettings, at_least, duration, loopback,
+    BrokerSettings, DatabaseSettings, LifeSettings, LogSettings, RetentionSettings, at_least,
+    duration, loopback,
 };
 
 /// Settings of the relay.
@@ -21,10 +22,31 @@ pub struct Settings {
     pub broker: BrokerSettings,
     #[command(flatten)]
     pub relay: RelaySettings,
+
+    #[command(flatten)]
+    pub retention: RetentionSettings,
+
+    /// What becomes of a sent message after OUTBOX_RETENTION: delete, or archive (to outbox_archives)
+    #[arg(long, env, default_value = "delete")]
+    pub outbox_retention_mode: RetentionMode,
+
     #[command(flatten)]
     pub log: LogSettings,
     #[command(flatten)]
     pub life: LifeSettings,
+}
+
+impl Settings {
+    /// How it cleans up.
+    pub(crate) fn retention_options(&self, owner: String) -> RetentionOptions {
+        RetentionOptions {
+            owner,
+            retention: self.retention.outbox(),
+            mode: self.outbox_retention_mode,
+            window: self.retention.window(),
+            ..RetentionOptions::default()
+        }
+    }
 }
 
 /// How it relays.

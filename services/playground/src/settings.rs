@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 use outbox_relay::RelaySettings;
-use service_kit::settings::{ConsumerSettings, LifeSettings, LogSettings};
+use service_kit::settings::{ConsumerSettings, LifeSettings, LogSettings, RetentionSettings};
 
 /// Settings of the whole shop.
 #[derive(Debug, Clone, Args)]
@@ -50,4 +50,6 @@ pub(crate) struct ChildSettings {
     _relay: RelaySettings,
     #[command(flatten)]
     _consumer: ConsumerSettings,
+    #[command(flatten)]
+    _retention: RetentionSettings,
 }

@@ -45,6 +45,26 @@ impl Dialect {
         }
     }
 
+    /// An expression for "as many milliseconds ago as `parameter` holds".
+    #[must_use]
+    pub fn millis_ago(self, parameter: &str) -> String {
+        self.now_plus_millis(&format!("(-{parameter})"))
+    }
+
+    /// An expression for the minutes since midnight in UTC, by the database's clock.
+    #[must_use]
+    pub fn minute_of_day(self) -> &'static str {
+        match self {
+            Self::Sqlite => {
+                "CAST(strftime('%H', 'now') AS integer) * 60 + CAST(strftime('%M', 'now') AS integer)"
+            }
+            Self::Postgres => {
+                "CAST(EXTRACT(hour FROM now() AT TIME ZONE 'UTC') * 60
+                   + EXTRACT(minute FROM now() AT TIME ZONE 'UTC') AS bigint)"
+            }
+        }
+    }
+
     /// The end of a select that locks the rows of `table` and passes over rows that others hold.
     /// SQLite has one writer at a time and needs none.
     #[must_use]

@@ -5,9 +5,11 @@
 //! - [`begin_write`]: the one way to start a writing transaction
 //! - [`Failure`]: what an error means for the caller: again later, the transaction again, or give up
 //! - [`Hint`]: "look now" between threads and processes; the poll stays the truth
+//! - [`DayWindow`]: when work that can wait may be done
 //! - [`MigrationLock`]: one migrator at a time
 
 mod connect;
+mod day_window;
 mod dialect;
 mod failure;
 mod hint;
@@ -15,6 +17,7 @@ mod migration_lock;
 mod transaction;
 
 pub use connect::{InvalidDatabaseUrl, PoolSettings, connect, ping};
+pub use day_window::{DayWindow, InvalidDayWindow, Minute};
 pub use dialect::{Dialect, add_column, create_table};
 pub use failure::Failure;
 pub use hint::{Hint, HintSender, listen};

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Read `transaction.rs` for the trick and `consumer.rs` for what happens around it. Implement
-//! [`Handler`] and give it to a [`Consumer`].
+//! [`Handler`] and give it to a [`Consumer`]. A [`Cleaner`] forgets what was processed long ago.
 //!
 //! Source of the idea: Gregor Hohpe's *Idempotent Receiver* and Chris Richardson's *Idempotent Consumer*.
 
@@ -19,10 +19,12 @@ mod consumer;
 mod dead_letters;
 mod handler;
 mod parking;
+mod retention;
 pub mod schema;
 mod transaction;
 
 pub use consumer::{Consumer, ConsumerHealth, ConsumerOptions};
 pub use handler::{Handler, Unreadable, Verdict, json_body};
 pub use parking::Reason;
+pub use retention::{Cleaned, Cleaner, RetentionOptions};
 pub use transaction::{InboxTransaction, Receipt, begin};

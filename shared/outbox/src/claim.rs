@@ -20,7 +20,6 @@ use crate::DeadLetterPolicy;
 pub(crate) struct Claimed {
     pub(crate) id: i64,
     pub(crate) message_id: MessageId,
-    #[expect(dead_code, reason = "the envelope is going to name it")]
     pub(crate) aggregate_type: String,
     pub(crate) aggregate_id: String,
     pub(crate) aggregate_version: i64,

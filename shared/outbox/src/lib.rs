@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Read [`relay`] for the loop, `claim.rs` for which row may be next, and `store.rs` for what is written
-//! back.
+//! back. A [`Cleaner`] removes what was sent long ago.
 //!
 //! Source of the idea: Chris Richardson's *Transactional outbox* and *Polling publisher* patterns.
 
@@ -30,6 +30,7 @@ mod message;
 mod options;
 mod publication;
 pub mod relay;
+mod retention;
 pub mod schema;
 mod store;
 mod totals;
@@ -42,6 +43,9 @@ pub use options::{
 };
 pub use publication::{hint_sender, unsent_condition, unsent_ids};
 pub use relay::{Pass, Relay, RelayError, RelayHealth};
+pub use retention::{
+    Cleaned, Cleaner, InvalidRetentionOptions, RetentionMode, RetentionOptions, count_removable,
+};
 pub use store::{Counts, counts};
 pub use totals::{RelayTotals, Totals};
 

@@ -1,6 +1,6 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
-use transport::MessageId;
+use transport::{MessageId, Trace};
 
 /// A message about to be appended.
 #[derive(Debug, Clone)]
@@ -50,7 +50,15 @@ impl NewMessage {
         self
     }
 
-    /// A header that travels with the message, such as `traceparent`.
+    /// The trace that it belongs to: the headers `traceparent` and `tracestate`. They are stored
+    /// with the row, so each attempt to publish it carries the same.
+    #[must_use]
+    pub fn trace(mut self, trace: &Trace) -> Self {
+        self.headers.extend(trace.headers());
+        self
+    }
+
+    /// A header of your own that travels with the message.
     #[must_use]
     pub fn header(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.headers.insert(name.to_owned(), value.into());

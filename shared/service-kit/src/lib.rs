@@ -9,5 +9,6 @@ pub mod program;
 pub mod server;
 pub mod settings;
 pub mod telemetry;
+pub mod trace;
 
 pub use problem::Problem;

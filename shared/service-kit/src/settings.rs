@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::Args;
-use database::PoolSettings;
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use database::{DayWindow, PoolSettings};
 use sea_orm::DatabaseConnection;
 use transport::{Topology, Transport, TransportOptions};
 
@@ -87,6 +88,83 @@ pub struct ConsumerSettings {
     /// The wait before the second try; it doubles at each further one
     #[arg(long, env, default_value = "1s", value_parser = duration)]
     pub consumer_retry_delay: Duration,
+}
+
+/// How long messages are remembered. Every process of a system is told the same: what one of them
+/// may still send, the others must still know.
+#[derive(Debug, Clone, Args)]
+struct Retention {
+    /// How long a sent message stays in the outbox, and so can be sent again
+    #[arg(long, env, default_value = "7d", value_parser = duration)]
+    outbox_retention: Duration,
+
+    /// How long the inbox remembers a message, at least OUTBOX_RETENTION
+    #[arg(long, env, default_value = "14d", value_parser = duration)]
+    inbox_retention: Duration,
+
+    /// When to clean up: always, or times of day in UTC such as 02:00-05:00
+    #[arg(long, env, default_value_t = DayWindow::Always)]
+    cleanup_window: DayWindow,
+}
+
+/// How long messages are remembered. There is no way to get one that forgets too soon.
+#[derive(Debug, Clone)]
+pub struct RetentionSettings(Retention);
+
+impl RetentionSettings {
+    /// How long a sent message stays in the outbox.
+    #[must_use]
+    pub fn outbox(&self) -> Duration {
+        self.0.outbox_retention
+    }
+
+    /// How long the inbox remembers a message.
+    #[must_use]
+    pub fn inbox(&self) -> Duration {
+        self.0.inbox_retention
+    }
+
+    /// When to clean up.
+    #[must_use]
+    pub fn window(&self) -> DayWindow {
+        self.0.cleanup_window
+    }
+
+    /// The replay horizon: a message that is still in an outbox may come again, and an inbox that
+    /// has forgotten it would let it have its effect a second time.
+    fn checked(found: Retention) -> Result<Self, clap::Error> {
+        if found.inbox_retention >= found.outbox_retention {
+            return Ok(Self(found));
+        }
+        let text = format!(
+            "INBOX_RETENTION ({}) is shorter than OUTBOX_RETENTION ({}): a message that is sent \
+             again would have its effect twice; make it at least as long\n",
+            humantime::format_duration(found.inbox_retention),
+            humantime::format_duration(found.outbox_retention),
+        );
+        Err(clap::Error::raw(ErrorKind::ValueValidation, text))
+    }
+}
+
+impl FromArgMatches for RetentionSettings {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Self::checked(Retention::from_arg_matches(matches)?)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for RetentionSettings {
+    fn augment_args(command: Command) -> Command {
+        Retention::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Retention::augment_args_for_update(command)
+    }
 }
 
 /// How logs are written.

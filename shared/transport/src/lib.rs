@@ -19,6 +19,7 @@ mod message_id;
 pub mod rabbitmq;
 pub mod sql;
 mod topology;
+mod trace;
 mod url;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub use link::{Link, LinkState};
 pub use message::{Delivery, Headers, Message, Properties, Settle, Settlement};
 pub use message_id::{InvalidMessageId, MessageId};
 pub use topology::{Queue, Topology, topic_matches};
+pub use trace::Trace;
 pub use url::redact;
 
 /// Opens sessions on one broker.

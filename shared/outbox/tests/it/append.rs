@@ -2,11 +2,12 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use chrono::{DateTime, Utc};
 use database::{Dialect, begin_write};
 use outbox::{Counts, NewMessage, Pass, RelayOptions};
 use sea_orm::ConnectionTrait;
 use serde_json::json;
-use transport::Properties;
+use transport::{Outcome, Properties, Trace};
 
 use crate::bench::{Outbox, message, message_with, quick};
 
@@ -15,6 +16,8 @@ on_both_databases!(
     a_transaction_dropped_without_commit_leaves_no_row_and_publishes_nothing,
     a_committed_transaction_leaves_one_pending_row_and_publishes_its_payload_byte_for_byte,
     the_published_message_has_the_properties_and_headers_of_the_contract,
+    the_published_message_is_a_cloud_event,
+    every_attempt_to_publish_carries_the_same_headers,
     a_header_of_the_writer_never_replaces_one_of_the_contract,
     a_second_message_for_one_version_of_an_aggregate_can_not_be_appended,
     any_text_and_any_number_that_json_can_hold_survives,
@@ -70,8 +73,9 @@ async fn stored_payload(outbox: &Outbox) -> String {
 
 async fn the_published_message_has_the_properties_and_headers_of_the_contract(outbox: Outbox) {
     let before = unix_seconds();
+    let trace = Trace::generate().with_state(Some("vendor=note"));
     let id = outbox
-        .append(message("order-7", 3).schema_version(2).header("traceparent", "00-aa-bb-01"))
+        .append(message("order-7", 3).schema_version(2).trace(&trace).header("note", "mine"))
         .await;
     let after = unix_seconds();
 
@@ -94,25 +98,68 @@ async fn the_published_message_has_the_properties_and_headers_of_the_contract(ou
         }
     );
     let headers = [
+        ("aggregate-type", json!("order")),
         ("aggregate-id", json!("order-7")),
         ("aggregate-version", json!(3)),
         ("schema-version", json!(2)),
-        ("traceparent", json!("00-aa-bb-01")),
+        ("traceparent", json!(trace.to_string())),
+        ("tracestate", json!("vendor=note")),
+        ("note", json!("mine")),
     ];
-    assert_eq!(message.headers, headers.map(|(name, value)| (name.to_owned(), value)).into());
+    let mut found = message.headers.clone();
+    found.retain(|name, _| !name.starts_with("cloudEvents:"));
+    assert_eq!(found, headers.map(|(name, value)| (name.to_owned(), value)).into());
+}
+
+/// Binary mode of CloudEvents' AMQP binding.
+async fn the_published_message_is_a_cloud_event(outbox: Outbox) {
+    let id = outbox.append(message("order-7", 3)).await;
+    let options = RelayOptions { app_id: "order service".to_owned(), ..quick() };
+    outbox.relay(options).run_once().await.expect("a pass");
+
+    let mut attributes = outbox.broker.published()[0].headers.clone();
+    attributes.retain(|name, _| name.starts_with("cloudEvents:"));
+    let time = attributes.remove("cloudEvents:time").expect("a time");
+    let time = time.as_str().expect("text");
+    assert!(time.ends_with('Z'), "{time}");
+    let time: DateTime<Utc> = time.parse().expect("RFC 3339");
+    assert_eq!(time, outbox.occurred_on("order-7").await);
+    let expected = [
+        ("cloudEvents:specversion", json!("1.0")),
+        ("cloudEvents:id", json!(id)),
+        ("cloudEvents:source", json!("/order%20service")),
+        ("cloudEvents:type", json!("OrderPlaced")),
+        ("cloudEvents:subject", json!("order-7")),
+    ];
+    assert_eq!(attributes, expected.map(|(name, value)| (name.to_owned(), value)).into());
+}
+
+async fn every_attempt_to_publish_carries_the_same_headers(outbox: Outbox) {
+    outbox.append(message("a", 1).trace(&Trace::generate())).await;
+    outbox.broker.answer(|_| Outcome::Unknown);
+    for _ in 0..3 {
+        outbox.relay(quick()).run_once().await.expect("a pass");
+    }
+    let published = outbox.broker.published();
+    assert_eq!(published.len(), 3);
+    assert!(published.iter().all(|message| *message == published[0]), "{published:#?}");
 }
 
 async fn a_header_of_the_writer_never_replaces_one_of_the_contract(outbox: Outbox) {
     let message = message("a", 1)
         .header("schema-version", 9)
+        .header("aggregate-type", "other")
         .header("aggregate-id", "other")
-        .header("aggregate-version", 9);
-    outbox.append(message).await;
+        .header("aggregate-version", 9)
+        .header("cloudEvents:id", "other");
+    let id = outbox.append(message).await;
 
     outbox.relay(quick()).run_once().await.expect("a pass");
 
     let headers = &outbox.broker.published()[0].headers;
     assert_eq!(headers["schema-version"], json!(1));
+    assert_eq!(headers["aggregate-type"], json!("order"));
+    assert_eq!(headers["cloudEvents:id"], json!(id));
     assert_eq!(headers["aggregate-id"], json!("a"));
     assert_eq!(headers["aggregate-version"], json!(1));
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use database::{Dialect, PoolSettings, begin_write};
 use outbox::{Backoff, NewMessage, Relay, RelayOptions};
 use sea_orm::{ConnectionTrait, DatabaseConnection, FromQueryResult};
@@ -99,6 +100,14 @@ impl Outbox {
         let values = [aggregate.into(), version.into()];
         let rows = self.rows("WHERE aggregate_id = $1 AND aggregate_version = $2", values).await;
         rows.into_iter().next().expect("the row")
+    }
+
+    /// When the first message of an aggregate was written.
+    pub(crate) async fn occurred_on(&self, aggregate: &str) -> DateTime<Utc> {
+        let sql = "SELECT occurred_on FROM outbox_messages WHERE aggregate_id = $1 ORDER BY id";
+        let statement = Dialect::of(&self.db).statement(sql, [aggregate.into()]);
+        let row = self.db.query_one_raw(statement).await.expect("an answer").expect("a row");
+        row.try_get("", "occurred_on").expect("a time")
     }
 
     /// All rows, in the order of writing.

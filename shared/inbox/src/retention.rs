@@ -1,0 +1,138 @@
+//! Retention: what was processed long ago is forgotten.
+
+use std::time::Duration;
+
+use database::{DayWindow, Dialect, Failure};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, Value};
+use tokio_util::sync::CancellationToken;
+
+/// A hundred years stand for "for ever": no calendar of a database ends before that.
+const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// How a [`Cleaner`] works.
+#[derive(Debug, Clone)]
+pub struct RetentionOptions {
+    /// How long the inbox remembers a message. A copy that arrives later has its effect a second
+    /// time, so this is never shorter than a sender can send it again: its outbox's retention.
+    pub retention: Duration,
+    /// When cleaning is allowed, by the database's clock.
+    pub window: DayWindow,
+    /// Rows in one statement, at least 1.
+    pub batch_size: u32,
+    /// The wait between two statements, so that messages are not held up.
+    pub pause: Duration,
+    /// The wait between two runs.
+    pub interval: Duration,
+}
+
+impl Default for RetentionOptions {
+    fn default() -> Self {
+        Self {
+            retention: Duration::from_secs(14 * 24 * 3600),
+            window: DayWindow::Always,
+            batch_size: 1000,
+            pause: Duration::from_millis(100),
+            interval: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What a run of the [`Cleaner`] came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cleaned {
+    /// The window of the day is closed.
+    NotNow,
+    /// So many messages were forgotten.
+    Removed(u64),
+}
+
+/// Forgets what one consumer has processed longer ago than the retention: rows of `inbox_messages`
+/// and nothing else. Other consumers of the database have a retention of their own.
+///
+/// Any number may run: they pass over each other's rows, and deleting twice is deleting once.
+#[derive(Debug)]
+pub struct Cleaner {
+    db: DatabaseConnection,
+    consumer: String,
+    options: RetentionOptions,
+}
+
+impl Cleaner {
+    /// Makes a cleaner for the rows of `consumer`; it connects to nothing yet.
+    #[must_use]
+    pub fn new(db: DatabaseConnection, consumer: &str, options: RetentionOptions) -> Self {
+        Self { db, consumer: consumer.to_owned(), options }
+    }
+
+    /// Cleans up from time to time until `shutdown`. Survives the loss of the database.
+    pub async fn run(self, shutdown: CancellationToken) {
+        while !shutdown.is_cancelled() {
+            if let Err(error) = self.clean(&shutdown).await {
+                note(&error);
+            }
+            let _ = shutdown.run_until_cancelled(tokio::time::sleep(self.options.interval)).await;
+        }
+    }
+
+    /// Removes everything that is old enough. Public so that tests can take single runs.
+    ///
+    /// # Errors
+    /// Whatever the database answers. What was removed before it is removed; call again.
+    pub async fn run_once(&self) -> Result<Cleaned, DbErr> {
+        self.clean(&CancellationToken::new()).await
+    }
+
+    async fn clean(&self, shutdown: &CancellationToken) -> Result<Cleaned, DbErr> {
+        if !self.options.window.is_open(&self.db).await? {
+            return Ok(Cleaned::NotNow);
+        }
+        let mut removed = 0;
+        let walked = self.walk(&mut removed, shutdown).await;
+        if removed > 0 {
+            tracing::info!("Cleaned up {removed} inbox messages");
+        }
+        walked.map(|()| Cleaned::Removed(removed))
+    }
+
+    async fn walk(&self, removed: &mut u64, shutdown: &CancellationToken) -> Result<(), DbErr> {
+        loop {
+            let batch = self.remove_batch().await?;
+            *removed += batch;
+            // Fewer than a batch: that was the last one, or another cleaner is at the rest.
+            if batch < u64::from(self.options.batch_size.max(1)) {
+                return Ok(());
+            }
+            let _ = shutdown.run_until_cancelled(tokio::time::sleep(self.options.pause)).await;
+            if shutdown.is_cancelled() || !self.options.window.is_open(&self.db).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn remove_batch(&self) -> Result<u64, DbErr> {
+        let dialect = Dialect::of(&self.db);
+        let sql = format!(
+            "DELETE FROM inbox_messages WHERE (consumer, message_id) IN (
+               SELECT consumer, message_id FROM inbox_messages
+               WHERE consumer = $1 AND processed_at < {cut_off}
+               ORDER BY processed_at LIMIT {limit} {skip_locked})",
+            cut_off = dialect.millis_ago("$2"),
+            limit = self.options.batch_size.max(1),
+            skip_locked = dialect.skip_locked("inbox_messages"),
+        );
+        let retention = self.options.retention.min(FOR_EVER).as_millis();
+        let retention = i64::try_from(retention).unwrap_or(i64::MAX);
+        let values = [Value::from(self.consumer.as_str()), retention.into()];
+        let deleted = self.db.execute_raw(dialect.statement(sql, values)).await?;
+        Ok(deleted.rows_affected())
+    }
+}
+
+/// An outage is the consumer's to report, once for the process. Anything else needs a person.
+fn note(error: &DbErr) {
+    if Failure::of(error).is_transient() {
+        tracing::debug!(%error, "the inbox was not cleaned up, trying again");
+    } else {
+        tracing::warn!("the inbox was not cleaned up, trying again: {error}");
+    }
+}
