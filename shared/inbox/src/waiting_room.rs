@@ -1,0 +1,75 @@
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::aggregate::Aggregate;
+use crate::work::Work;
+
+/// Messages that came before an earlier version of their aggregate, unsettled. As many as the
+/// prefetch allows, at most.
+pub(crate) struct WaitingRoom<E> {
+    gap_wait: Duration,
+    waiting: Vec<Work<E>>,
+    look_again: Option<Instant>,
+}
+
+/// The missing version may be in another process's hands, and only the database tells when it has
+/// taken effect.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+impl<E> WaitingRoom<E> {
+    pub(crate) fn new(gap_wait: Duration) -> Self {
+        Self { gap_wait, waiting: vec![], look_again: None }
+    }
+
+    /// Lets one wait, for the given time in all.
+    pub(crate) fn put(&mut self, mut work: Work<E>) {
+        let now = Instant::now();
+        let own = *work.patience.get_or_insert(now + self.gap_wait);
+        // When the patience of a later version ends, this one goes with it, and before it: handled
+        // afterwards, it would be too late.
+        let later = |other: &&Work<E>| {
+            other.is_about_the_same_as(&work) && other.version() > work.version()
+        };
+        let until = self.waiting.iter().filter(later).filter_map(|other| other.patience).min();
+        let until = until.map_or(own, |until| until.min(own));
+        work.patience = Some(until);
+        let look_again = until.min(now + LOOK_AGAIN);
+        self.look_again = Some(self.look_again.map_or(look_again, |next| next.min(look_again)));
+        self.waiting.push(work);
+    }
+
+    /// When it is time for another look at those who wait.
+    pub(crate) fn look_again(&self) -> Option<Instant> {
+        self.look_again
+    }
+
+    /// All of them, in the order of their versions, if it is time. The patience of those who wait
+    /// behind a `held` aggregate begins anew: nothing is missing there.
+    pub(crate) fn take_due(&mut self, now: Instant, held: &HashSet<&Aggregate>) -> Vec<Work<E>> {
+        if self.look_again.is_none_or(|next| next > now) {
+            return vec![];
+        }
+        self.look_again = None;
+        let mut due = std::mem::take(&mut self.waiting);
+        for work in &mut due {
+            if work.step.as_ref().is_some_and(|step| held.contains(&step.aggregate)) {
+                work.patience = Some(now + self.gap_wait);
+            }
+        }
+        due.sort_by_key(Work::version);
+        due
+    }
+
+    /// Those whose aggregate has moved on with `ended`, in the order of their versions.
+    pub(crate) fn take_followers(&mut self, ended: &Work<E>) -> Vec<Work<E>> {
+        let follows = |work: &mut Work<E>| work.is_about_the_same_as(ended);
+        let mut followers: Vec<_> = self.waiting.extract_if(.., follows).collect();
+        followers.sort_by_key(Work::version);
+        if self.waiting.is_empty() {
+            self.look_again = None;
+        }
+        followers
+    }
+}
