@@ -222,9 +222,7 @@ impl Lanes {
 }
 
 /// A panic outside of the handler is a mistake of ours, and ends the consumer.
-fn outcome(
-    lane: Result<Result<(), TransportError>, JoinError>,
-) -> Result<(), TransportError> {
+fn outcome(lane: Result<Result<(), TransportError>, JoinError>) -> Result<(), TransportError> {
     match lane {
         Ok(ended) => ended,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),

@@ -80,11 +80,8 @@ impl Drain {
                 ),
             };
             let step = self.ordered.then(|| Step::of(&delivery.message)).flatten();
-            let parking = Parking {
-                consumer: &self.consumer,
-                step: step.as_ref(),
-                in_turn: InTurn::Unknown,
-            };
+            let parking =
+                Parking { consumer: &self.consumer, step: step.as_ref(), in_turn: InTurn::Unknown };
             let mut delays = session_delays();
             while let Err(error) = parking.park(&self.db, &delivery, &why).await {
                 tracing::debug!(%error, queue = self.queue, "a dead letter waits for the database");

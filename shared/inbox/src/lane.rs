@@ -79,7 +79,6 @@ impl<H: Handler> Lane<H> {
     fn take_due(&mut self) {
         let now = Instant::now();
         self.ready.extend(self.aside.extract_if(.., |(due, _)| *due <= now).map(|(_, work)| work));
-        // Behind a version that is being tried again here, nothing is missing.
         let in_hand = self.aside.iter().map(|(_, work)| work).chain(&self.ready);
         let held: HashSet<_> = in_hand
             .filter(|work| work.suspect)

@@ -34,8 +34,11 @@ impl Turns {
         consumer: &str,
         batch: &[Work<E>],
     ) -> Result<Self, DbErr> {
-        let aggregates: BTreeSet<_> =
-            batch.iter().filter_map(|work| work.step.as_ref()).map(|step| &step.aggregate).collect();
+        let aggregates: BTreeSet<_> = batch
+            .iter()
+            .filter_map(|work| work.step.as_ref())
+            .map(|step| &step.aggregate)
+            .collect();
         let mut known = positions::read(db, consumer, &aggregates).await?;
         let (mut turns, mut moved, now) = (vec![], Positions::new(), Instant::now());
         for work in batch {

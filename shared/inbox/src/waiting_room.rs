@@ -45,20 +45,17 @@ impl<E> WaitingRoom<E> {
         self.look_again
     }
 
-    /// All of them, in the order of their versions, if it is time. The patience of those who wait
-    /// behind a `held` aggregate begins anew: nothing is missing there.
+    /// All of them, in the order of their versions, if it is time. Those behind a `held` aggregate
+    /// go on waiting: an earlier version is being tried again here, and nothing is missing.
     pub(crate) fn take_due(&mut self, now: Instant, held: &HashSet<&Aggregate>) -> Vec<Work<E>> {
         if self.look_again.is_none_or(|next| next > now) {
             return vec![];
         }
-        self.look_again = None;
-        let mut due = std::mem::take(&mut self.waiting);
-        for work in &mut due {
-            if work.step.as_ref().is_some_and(|step| held.contains(&step.aggregate)) {
-                work.patience = Some(now + self.gap_wait);
-            }
-        }
+        let is_held =
+            |work: &Work<E>| work.step.as_ref().is_some_and(|step| held.contains(&step.aggregate));
+        let mut due: Vec<_> = self.waiting.extract_if(.., |work| !is_held(work)).collect();
         due.sort_by_key(Work::version);
+        self.look_again = (!self.waiting.is_empty()).then_some(now + LOOK_AGAIN);
         due
     }
 

@@ -146,9 +146,7 @@ impl<H: Handler> Worker<H> {
 
     async fn start(&self, work: &Work<H::Event>) -> Result<Option<u32>, DbErr> {
         match work.message_id() {
-            Some(message_id) => {
-                attempts::start(&self.db, &self.options.consumer, message_id).await
-            }
+            Some(message_id) => attempts::start(&self.db, &self.options.consumer, message_id).await,
             None => Ok(None),
         }
     }

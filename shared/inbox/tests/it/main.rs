@@ -24,13 +24,19 @@ macro_rules! on_both_databases {
 }
 
 mod actor;
+mod attempts;
+mod batches;
 mod bench;
 mod broker;
+mod crash_loop;
 mod dead_letters;
 mod effect_once;
 mod failing_handler;
+mod lanes;
+mod order;
 mod outages;
 mod parking;
 mod real_broker;
 mod shutdown;
+mod throughput;
 mod transaction;
