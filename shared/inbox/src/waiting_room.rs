@@ -70,3 +70,48 @@ impl<E> WaitingRoom<E> {
         followers
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use transport::{Delivery, Message, Settle, Settlement, TransportError};
+
+    use super::*;
+    use crate::aggregate::Step;
+    use crate::{Reason, Unreadable};
+
+    struct Never;
+
+    #[async_trait]
+    impl Settle for Never {
+        async fn settle(self: Box<Self>, _: Settlement) -> Result<(), TransportError> {
+            unreachable!("nobody settles here")
+        }
+    }
+
+    fn work(aggregate: &str, version: i64, patience: Option<Instant>) -> Work<()> {
+        let delivery = Delivery::new(Message::default(), false, Box::new(Never));
+        let unread = Unreadable { reason: Reason::MalformedBody, detail: String::new() };
+        let aggregate = Aggregate { kind: String::new(), id: aggregate.to_owned() };
+        let step = Some(Step { aggregate, version });
+        Work { delivery, read: Err(unread), step, suspect: false, patience }
+    }
+
+    #[test]
+    fn the_patience_for_a_version_ends_with_that_for_a_later_one_of_its_aggregate() {
+        let now = Instant::now();
+        let soon = now + Duration::from_secs(1);
+        let mut room = WaitingRoom::new(Duration::from_secs(3600));
+        room.put(work("a", 3, Some(soon)));
+        for (aggregate, version) in [("a", 2), ("a", 4), ("b", 2)] {
+            room.put(work(aggregate, version, None));
+        }
+        let due = room.take_due(soon, &HashSet::new());
+        let ends_soon = |work: &Work<()>| (work.version(), work.patience <= Some(soon));
+        let a_ends_soon: Vec<_> =
+            due.iter().filter(|work| work.is_about_the_same_as(&due[2])).map(ends_soon).collect();
+        assert_eq!(a_ends_soon, [(2, true), (3, true), (4, false)]);
+        let b = due.iter().find(|work| !work.is_about_the_same_as(&due[2])).map(ends_soon);
+        assert_eq!(b, Some((2, false)), "another aggregate has nothing to do with it");
+    }
+}

@@ -45,6 +45,7 @@ async fn a_message_that_kills_its_process_is_parked_and_its_neighbours_are_not_c
             break;
         }
         deaths += 1;
+        assert!(deaths <= 4, "it kills and kills");
     }
 
     // The first delivery is not counted beforehand; three more starts are all that it gets.

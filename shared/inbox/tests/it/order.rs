@@ -16,6 +16,7 @@ on_both_databases!(
     a_version_that_never_comes_is_waited_for_no_longer_than_told,
     a_version_that_comes_after_a_later_one_has_no_effect_and_is_no_duplicate,
     a_parked_version_does_not_hold_its_followers,
+    a_version_parked_after_a_gap_was_given_up_does_not_open_it_anew,
     a_dead_letter_does_not_hold_its_followers,
     a_version_parked_before_its_turn_does_not_make_earlier_ones_late,
     a_version_that_is_tried_again_is_not_overtaken_by_its_followers,
@@ -85,7 +86,7 @@ async fn a_gap_holds_its_own_aggregate_only_and_charges_nobody(inbox: Inbox) {
 }
 
 async fn a_version_that_never_comes_is_waited_for_no_longer_than_told(inbox: Inbox) {
-    let messages = vec![about("a", 5, Then::Ack), about("a", 6, Then::Ack)];
+    let messages = vec![about("a", 6, Then::Ack), about("a", 5, Then::Ack)];
     let options = ConsumerOptions { gap_wait: Some(Duration::from_millis(50)), ..quick() };
     let counts = run(&inbox, options, messages).await;
     assert_eq!(inbox.actor.calls(), ["a5", "a6"]);
@@ -121,6 +122,13 @@ async fn a_parked_version_does_not_hold_its_followers(inbox: Inbox) {
     run(&inbox, ordered(), messages).await;
     assert_eq!(inbox.effects().await, ["a4"]);
     assert_eq!(inbox.parked().await.len(), 3);
+}
+
+async fn a_version_parked_after_a_gap_was_given_up_does_not_open_it_anew(inbox: Inbox) {
+    let messages = vec![about("a", 5, Then::Park), about("a", 6, Then::Ack)];
+    let counts = run(&inbox, hasty(), messages).await;
+    assert_eq!(inbox.effects().await, ["a6"]);
+    assert_eq!(counts.totals().gaps_given_up, 0, "the 6 found no gap");
 }
 
 async fn a_dead_letter_does_not_hold_its_followers(inbox: Inbox) {
