@@ -4,7 +4,7 @@ use inbox::ConsumerOptions;
 use test_kit::eventually;
 
 use crate::actor::Then;
-use crate::bench::{Inbox, QUEUE, message, patient, quick};
+use crate::bench::{Inbox, QUEUE, Running, message, patient, quick};
 
 on_both_databases!(
     failed_tries_count_across_restarts_and_the_last_one_parks,
@@ -80,16 +80,23 @@ async fn a_redelivered_message_that_was_parked_before_is_not_started_again(inbox
     assert_eq!(inbox.starts().await, []);
 }
 
+/// A count that other copies have left behind does not park it either.
 async fn a_known_duplicate_is_not_counted(inbox: Inbox) {
     let it = message("it", Then::Ack);
     inbox.send(it.clone());
-    inbox.broker.redeliver(QUEUE, it);
     let consumer = inbox.consumer(quick());
     let counts = consumer.counts();
-    let running = crate::bench::Running::start(consumer);
+    let running = Running::start(consumer);
+    eventually("it is settled", async || inbox.broker.settled().len() == 1).await;
+
+    let left_behind = "INSERT INTO inbox_attempts (consumer, message_id, starts, started_at)
+         SELECT consumer, message_id, 99, processed_at FROM inbox_messages";
+    inbox.execute(left_behind).await;
+    inbox.broker.redeliver(QUEUE, it);
     eventually("both are settled", async || inbox.broker.settled().len() == 2).await;
     running.stop().await;
     assert_eq!(inbox.starts().await, []);
+    assert_eq!(inbox.parked().await, []);
     let totals = counts.totals();
     assert_eq!((totals.processed, totals.duplicates), (1, 1));
 }
