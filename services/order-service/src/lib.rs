@@ -38,6 +38,9 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
 
     let options = ConsumerOptions {
         prefetch: settings.consumer.consumer_prefetch,
+        batch: settings.consumer.consumer_batch_size.into(),
+        concurrency: settings.consumer.consumer_concurrency.into(),
+        gap_wait: Some(settings.consumer.consumer_gap_wait),
         max_attempts: settings.consumer.consumer_max_attempts,
         retry_delay: settings.consumer.consumer_retry_delay,
         ..ConsumerOptions::new(NAME, STOCK_EVENTS_QUEUE)

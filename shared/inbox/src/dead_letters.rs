@@ -4,8 +4,9 @@ use sea_orm::DatabaseConnection;
 use tokio_util::sync::CancellationToken;
 use transport::{Settlement, Transport, TransportError};
 
+use crate::aggregate::Step;
 use crate::consumer::{session_delays, sleep_or_stop};
-use crate::parking::park;
+use crate::parking::{InTurn, Parking};
 use crate::{ConsumerOptions, Reason, Unreadable};
 
 /// The prefetch. What killed sessions in its own queue will do so here: it shall charge nobody else.
@@ -23,6 +24,7 @@ pub(crate) fn drain(
         db: db.clone(),
         transport: transport.clone(),
         consumer: options.consumer.clone(),
+        ordered: options.gap_wait.is_some(),
         queue: format!("{}.dead", options.queue),
     };
     tokio::spawn(async move {
@@ -48,6 +50,8 @@ struct Drain {
     db: DatabaseConnection,
     transport: Arc<dyn Transport>,
     consumer: String,
+    /// Whether the main consumer keeps an order: then nobody shall wait for a dead letter.
+    ordered: bool,
     queue: String,
 }
 
@@ -75,8 +79,11 @@ impl Drain {
                     death.unwrap_or("no reason given")
                 ),
             };
+            let step = self.ordered.then(|| Step::of(&delivery.message)).flatten();
+            let parking =
+                Parking { consumer: &self.consumer, step: step.as_ref(), in_turn: InTurn::Unknown };
             let mut delays = session_delays();
-            while let Err(error) = park(&self.db, &self.consumer, &delivery, &why).await {
+            while let Err(error) = parking.park(&self.db, &delivery, &why).await {
                 tracing::debug!(%error, queue = self.queue, "a dead letter waits for the database");
                 sleep_or_stop(delays.next().unwrap_or_default(), shutdown).await;
                 if shutdown.is_cancelled() {

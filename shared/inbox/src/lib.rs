@@ -10,20 +10,32 @@
 //!                        └─ there already: ack, nothing else
 //! ```
 //!
-//! Read `transaction.rs` for the trick and `consumer.rs` for what happens around it. Implement
-//! [`Handler`] and give it to a [`Consumer`]. A [`Cleaner`] forgets what was processed long ago.
+//! Read `transaction.rs` for the trick, `process.rs` for the transaction of a [`Consumer`], and
+//! `consumer.rs` for what happens around it. Implement [`Handler`] and give it to a [`Consumer`]. A
+//! [`Cleaner`] forgets what was processed long ago.
 //!
 //! Source of the idea: Gregor Hohpe's *Idempotent Receiver* and Chris Richardson's *Idempotent Consumer*.
 
+mod aggregate;
+mod attempts;
 mod consumer;
+mod counts;
 mod dead_letters;
 mod handler;
+mod lane;
 mod parking;
+mod positions;
+mod process;
 mod retention;
 pub mod schema;
 mod transaction;
+mod turns;
+mod waiting_room;
+mod work;
+mod worker;
 
 pub use consumer::{Consumer, ConsumerHealth, ConsumerOptions};
+pub use counts::{ConsumerCounts, ConsumerTotals};
 pub use handler::{Handler, Unreadable, Verdict, json_body};
 pub use parking::Reason;
 pub use retention::{Cleaned, Cleaner, RetentionOptions};

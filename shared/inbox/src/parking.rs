@@ -1,12 +1,13 @@
 use std::fmt;
 
-use database::Dialect;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr};
+use database::{Dialect, begin_write};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr};
 use serde_json::{Value, json};
 use transport::{Delivery, Message};
 
-use crate::Unreadable;
+use crate::aggregate::Step;
 use crate::transaction::sha256_hex;
+use crate::{Unreadable, attempts, positions};
 
 /// Why a message was parked, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,23 +45,83 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Writes a delivery down, intact, with the reason. The caller acknowledges it afterwards.
-///
-/// A crash between the two brings it again, marked as redelivered: it is then recognised and not
-/// parked twice. An equal message that somebody *sent* twice is parked twice.
-pub(crate) async fn park(
-    db: &DatabaseConnection,
+/// Whose turn a message had come to when it was parked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InTurn {
+    /// Its own: it was about to take effect, or had tried to.
+    Yes,
+    /// Perhaps its own, perhaps that of an earlier version of its aggregate. The table tells.
+    Unknown,
+}
+
+/// A message's end in `parked_messages`.
+pub(crate) struct Parking<'a> {
+    pub(crate) consumer: &'a str,
+    /// The message's place in the life of its aggregate, where an order is kept.
+    pub(crate) step: Option<&'a Step>,
+    pub(crate) in_turn: InTurn,
+}
+
+impl Parking<'_> {
+    /// Writes a delivery down, intact, with the reason, and lets its followers pass. False: that
+    /// was done before. The caller acknowledges it afterwards.
+    ///
+    /// A crash between the two brings it again, marked as redelivered: it is then recognised and not
+    /// parked twice. An equal message that somebody *sent* twice is parked twice.
+    pub(crate) async fn park(
+        &self,
+        db: &DatabaseConnection,
+        delivery: &Delivery,
+        why: &Unreadable,
+    ) -> Result<bool, DbErr> {
+        let message = &delivery.message;
+        if is_parked(db, self.consumer, delivery).await? {
+            return Ok(false);
+        }
+        let tx = begin_write(db).await?;
+        write(&tx, self.consumer, message, why).await?;
+        let message_id = message.properties.message_id.as_deref();
+        if let Some(message_id) = message_id.and_then(|id| id.parse().ok()) {
+            attempts::forget(&tx, self.consumer, message_id).await?;
+        }
+        self.let_followers_pass(&tx).await?;
+        tx.commit().await?;
+        tracing::warn!(
+            consumer = self.consumer,
+            message_id,
+            kind = message.properties.kind,
+            "parked ({}): {}",
+            why.reason,
+            why.detail
+        );
+        Ok(true)
+    }
+
+    /// A parked version is no reason for the next one to wait. But one that was parked before its
+    /// turn must not make those before it look late.
+    async fn let_followers_pass(&self, tx: &DatabaseTransaction) -> Result<(), DbErr> {
+        let Some(Step { aggregate, version }) = self.step else {
+            return Ok(());
+        };
+        let known = positions::read(tx, self.consumer, &[aggregate].into()).await?;
+        let position = known.get(aggregate).copied().unwrap_or_default();
+        if self.in_turn == InTurn::Yes || *version == position + 1 {
+            let moved = [(aggregate.clone(), *version)].into();
+            positions::advance(tx, self.consumer, &moved).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn write(
+    db: &DatabaseTransaction,
     consumer: &str,
-    delivery: &Delivery,
+    message: &Message,
     why: &Unreadable,
 ) -> Result<(), DbErr> {
     let dialect = Dialect::of(db);
-    let message = &delivery.message;
     let properties = properties(message);
     let fingerprint = fingerprint(&properties, &message.body);
-    if delivery.redelivered && is_parked(db, consumer, &fingerprint).await? {
-        return Ok(());
-    }
     let sql = format!(
         "INSERT INTO parked_messages (parked_id, consumer, message_id, type, reason, detail,
            properties, body, fingerprint, parked_at)
@@ -79,23 +140,19 @@ pub(crate) async fn park(
         message.body.clone().into(),
         fingerprint.into(),
     ];
-    db.execute_raw(dialect.statement(sql, values)).await?;
-    tracing::warn!(
-        consumer,
-        message_id = message.properties.message_id,
-        kind = message.properties.kind,
-        "parked ({}): {}",
-        why.reason,
-        why.detail
-    );
-    Ok(())
+    db.execute_raw(dialect.statement(sql, values)).await.map(|_| ())
 }
 
-async fn is_parked(
+/// Whether a delivery that may have been here before was parked then.
+pub(crate) async fn is_parked(
     db: &DatabaseConnection,
     consumer: &str,
-    fingerprint: &str,
+    delivery: &Delivery,
 ) -> Result<bool, DbErr> {
+    if !delivery.redelivered {
+        return Ok(false);
+    }
+    let fingerprint = fingerprint(&properties(&delivery.message), &delivery.message.body);
     let sql = "SELECT 1 AS found FROM parked_messages WHERE consumer = $1 AND fingerprint = $2";
     let statement = Dialect::of(db).statement(sql, [consumer.into(), fingerprint.into()]);
     Ok(db.query_one_raw(statement).await?.is_some())

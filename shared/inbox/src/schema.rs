@@ -109,10 +109,10 @@ const PROCESSED: &str = "CREATE INDEX inbox_messages_processed ON inbox_messages
 
 const ATTEMPTS: &str = "
   consumer text NOT NULL,
-  message_key text NOT NULL, -- tells one message from another, also without a message id
-  starts integer NOT NULL, -- how often its handler was started and did not come to an end
+  message_id text NOT NULL, -- UUID; what has none is never handled
+  starts integer NOT NULL, -- how often its handler was started and did not succeed
   started_at TIMESTAMP NOT NULL, -- the last time
-  PRIMARY KEY (consumer, message_key)";
+  PRIMARY KEY (consumer, message_id)";
 
 const POSITIONS: &str = "
   consumer text NOT NULL,

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::ops::Deref;
 
 use database::{Dialect, begin_write};
@@ -20,7 +21,7 @@ pub enum Receipt {
 /// [`DatabaseTransaction`] it contains. Dropped uncommitted, it leaves no trace of the message,
 /// which will then come again.
 #[derive(Debug)]
-pub struct InboxTransaction(DatabaseTransaction);
+pub struct InboxTransaction(pub(crate) DatabaseTransaction);
 
 impl InboxTransaction {
     /// Makes inbox row, effect and reply durable, all of them or none.
@@ -59,28 +60,64 @@ pub async fn begin(
     message_id: MessageId,
     body: &[u8],
 ) -> Result<Receipt, DbErr> {
-    let dialect = Dialect::of(db);
     let payload_hash = sha256_hex(body);
     let tx = begin_write(db).await?;
 
-    // A second delivery that runs at the same moment waits here for the first one's commit.
-    let insert = format!(
-        "INSERT INTO inbox_messages (consumer, message_id, payload_hash, processed_at)
-         VALUES ($1, $2, $3, {}) ON CONFLICT DO NOTHING",
-        dialect.now()
-    );
-    let values = [consumer.into(), message_id.into(), payload_hash.as_str().into()];
-    let inserted = tx.execute_raw(dialect.statement(insert, values)).await?;
-    if inserted.rows_affected() == 1 {
-        return Ok(Receipt::First(InboxTransaction(tx)));
+    let message = [(message_id, payload_hash.as_str())];
+    match insert(&tx, consumer, &message).await?.as_slice() {
+        [Arrival::First] => Ok(Receipt::First(InboxTransaction(tx))),
+        [Arrival::OtherBody] => tx.rollback().await.map(|()| Receipt::OtherBody),
+        _ => tx.rollback().await.map(|()| Receipt::Duplicate),
     }
+}
 
-    let known_hash = known_hash(&tx, consumer, message_id).await?;
-    tx.rollback().await?;
-    match known_hash == payload_hash {
-        true => Ok(Receipt::Duplicate),
-        false => Ok(Receipt::OtherBody),
+/// The same for one message among several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    First,
+    Duplicate,
+    OtherBody,
+}
+
+/// Writes the inbox rows of messages (id and hash of the body, no id twice) with one statement, and
+/// says for each of them whether it was here before.
+pub(crate) async fn insert(
+    tx: &DatabaseTransaction,
+    consumer: &str,
+    messages: &[(MessageId, &str)],
+) -> Result<Vec<Arrival>, DbErr> {
+    if messages.is_empty() {
+        return Ok(vec![]);
     }
+    let dialect = Dialect::of(tx);
+    // In one order everywhere: two consumers that hold copies of each other's messages wait for
+    // each other, and neither for a circle.
+    let mut sorted = messages.to_vec();
+    sorted.sort_unstable_by_key(|(id, _)| *id);
+    let rows: Vec<_> = (1..=sorted.len())
+        .map(|n| format!("($1, ${}, ${}, {})", 2 * n, 2 * n + 1, dialect.now()))
+        .collect();
+    // A second delivery that runs at the same moment waits here for the first one's commit.
+    let sql = format!(
+        "INSERT INTO inbox_messages (consumer, message_id, payload_hash, processed_at)
+         VALUES {} ON CONFLICT DO NOTHING RETURNING message_id",
+        rows.join(", ")
+    );
+    let pairs = sorted.iter().flat_map(|(id, hash)| [(*id).into(), (*hash).into()]);
+    let values = std::iter::once(consumer.into()).chain(pairs);
+    let mut first = HashSet::new();
+    for row in tx.query_all_raw(dialect.statement(sql, values)).await? {
+        first.insert(row.try_get::<String>("", "message_id")?);
+    }
+    let mut arrivals = Vec::with_capacity(messages.len());
+    for (id, hash) in messages {
+        arrivals.push(match first.contains(&id.to_string()) {
+            true => Arrival::First,
+            false if known_hash(tx, consumer, *id).await? == *hash => Arrival::Duplicate,
+            false => Arrival::OtherBody,
+        });
+    }
+    Ok(arrivals)
 }
 
 async fn known_hash(

@@ -78,10 +78,22 @@ impl BrokerSettings {
 #[derive(Debug, Clone, Args)]
 pub struct ConsumerSettings {
     /// Deliveries in hand at most
-    #[arg(long, env, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, env, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..))]
     pub consumer_prefetch: u16,
 
-    /// Tries for a message whose handler fails, before it is parked
+    /// Messages in one transaction at most, 1 to 1000
+    #[arg(long, env, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub consumer_batch_size: u16,
+
+    /// PostgreSQL: transactions at the same time, 1 to 64; each takes a connection
+    #[arg(long, env, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub consumer_concurrency: u16,
+
+    /// How long a message waits for an earlier one about the same thing that has not come
+    #[arg(long, env, default_value = "10s", value_parser = duration)]
+    pub consumer_gap_wait: Duration,
+
+    /// Starts of a message's handler without success, before it is parked
     #[arg(long, env, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub consumer_max_attempts: u32,
 

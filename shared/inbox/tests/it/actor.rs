@@ -39,6 +39,8 @@ pub(crate) enum Then {
     CollideTwice,
     /// Waits until the test lets it go on, then succeeds.
     Wait,
+    /// Takes the process with it.
+    Abort,
 }
 
 /// Clones share what they have seen.
@@ -131,6 +133,7 @@ impl Handler for Actor {
                 }
                 Verdict::Ack
             }
+            Then::Abort => std::process::abort(),
             Then::Wait => {
                 self.0.waiting.add_permits(1);
                 self.0.go_on.acquire().await.expect("never closed").forget();

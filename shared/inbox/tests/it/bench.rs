@@ -22,7 +22,7 @@ pub(crate) struct Inbox {
     pub(crate) broker: FakeBroker,
     pub(crate) actor: Actor,
     pub(crate) storage: Storage,
-    url: String,
+    pub(crate) url: String,
 }
 
 /// A row of `parked_messages`.
@@ -82,6 +82,15 @@ impl Inbox {
     pub(crate) async fn known(&self) -> i64 {
         let rows = self.query("SELECT COUNT(*) AS n FROM inbox_messages").await;
         rows[0].try_get("", "n").expect("a number")
+    }
+
+    /// How often each message was started without success, by name.
+    pub(crate) async fn starts(&self) -> Vec<(String, i32)> {
+        let rows = self.query("SELECT message_id, starts FROM inbox_attempts").await;
+        let column = |row: &sea_orm::QueryResult| {
+            (row.try_get("", "message_id").expect("text"), row.try_get("", "starts").expect("n"))
+        };
+        rows.iter().map(column).collect()
     }
 
     /// Everything that was parked, in this order.
@@ -146,6 +155,14 @@ pub(crate) fn message(name: &str, then: Then) -> Message {
         headers: [("schema-version".to_owned(), 1.into())].into(),
         body: serde_json::to_vec(&act).expect("JSON"),
     }
+}
+
+/// The same, about an aggregate: its name is that of the aggregate and the version.
+pub(crate) fn about(aggregate: &str, version: i64, then: Then) -> Message {
+    let mut message = message(&format!("{aggregate}{version}"), then);
+    message.headers.insert("aggregate-id".to_owned(), aggregate.into());
+    message.headers.insert("aggregate-version".to_owned(), version.into());
+    message
 }
 
 /// Three tries with almost no wait between them.

@@ -24,15 +24,21 @@ macro_rules! on_both_databases {
 }
 
 mod actor;
+mod attempts;
+mod batches;
 mod bench;
 mod broker;
+mod crash_loop;
 mod dead_letters;
 mod effect_once;
 mod example;
 mod failing_handler;
+mod lanes;
+mod order;
 mod outages;
 mod parking;
 mod real_broker;
 mod retention;
 mod shutdown;
+mod throughput;
 mod transaction;
