@@ -20,6 +20,7 @@
 
 mod append;
 mod backoff;
+pub mod dead_letters;
 mod envelope;
 #[allow(dead_code, reason = "the next commits use it")]
 mod lease;

@@ -28,6 +28,7 @@ mod append;
 mod bench;
 mod broker;
 mod claim;
+mod dead_letters;
 mod lease;
 mod order;
 mod outages;
