@@ -18,6 +18,7 @@
 mod consumer;
 mod dead_letters;
 mod handler;
+pub mod parked;
 mod parking;
 pub mod schema;
 mod transaction;

@@ -30,6 +30,7 @@ mod dead_letters;
 mod effect_once;
 mod failing_handler;
 mod outages;
+mod parked;
 mod parking;
 mod real_broker;
 mod shutdown;
