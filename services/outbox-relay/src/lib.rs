@@ -1,21 +1,38 @@
 //! The relay as a program: one outbox, one broker, a health page. The loop itself is
 //! [`outbox::relay`].
 
+mod admin;
+mod invocation;
+mod operate;
 mod settings;
 
 use anyhow::Context;
 use outbox::Relay;
+use service_kit::admin::AdminToken;
 use service_kit::health::Health;
 use service_kit::{program, server, telemetry};
 use transport::TransportOptions;
 
+pub use invocation::Invocation;
+pub use operate::{Dead, Operation, Target, operate};
 pub use settings::{RelaySettings, Settings};
+
+/// Does what the command line says.
+///
+/// # Errors
+/// As [`relay`] and [`operate`] say.
+pub async fn run(invocation: Invocation) -> anyhow::Result<()> {
+    match invocation {
+        Invocation::Relay(settings) => relay(*settings).await,
+        Invocation::Operate(operation) => operate(*operation).await,
+    }
+}
 
 /// Runs the relay until it is told to stop.
 ///
 /// # Errors
 /// A setting is invalid or the port is taken. Absent servers are no error: it waits for them.
-pub async fn run(settings: Settings) -> anyhow::Result<()> {
+pub async fn relay(settings: Settings) -> anyhow::Result<()> {
     let log_name = format!("relay of {}", settings.relay.relay_app_id);
     telemetry::start(&settings.log, &log_name)?;
     let shutdown = program::shutdown_token(&settings.life);
@@ -30,12 +47,17 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         .context("relay settings")?;
     let listener = server::bind(settings.http_addr).await?;
 
+    let admin = admin::Admin {
+        db: db.clone(),
+        token: AdminToken::new(settings.admin_token),
+        inbox_retention: settings.inbox_retention,
+    };
     let health = Health::default()
         .requires_table(&db, "outbox_messages")
         .requires_link("broker", relay.health().broker);
     let relaying = tokio::spawn(relay.run(shutdown.clone()));
     server::announce(&listener, "outbox-relay");
-    server::serve(listener, health.router(), shutdown).await?;
+    server::serve(listener, admin::router(admin).merge(health.router()), shutdown).await?;
     relaying.await?;
     Ok(())
 }

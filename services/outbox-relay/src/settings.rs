@@ -15,6 +15,14 @@ pub struct Settings {
     #[arg(long, env, default_value_t = loopback(8082))]
     pub http_addr: SocketAddr,
 
+    /// The token for administrative calls; without it they are off
+    #[arg(long, env, hide_env_values = true)]
+    pub admin_token: Option<String>,
+
+    /// The receivers' inboxes remember a message for so long; an older one is retried only when forced
+    #[arg(long, env, default_value = "14d", value_parser = duration)]
+    pub inbox_retention: Duration,
+
     #[command(flatten)]
     pub database: DatabaseSettings,
     #[command(flatten)]
