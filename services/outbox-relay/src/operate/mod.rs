@@ -58,6 +58,9 @@ fn database_error(error: DbErr) -> anyhow::Error {
         Failure::SchemaMissing => {
             anyhow::anyhow!("DATABASE_URL: there is no outbox in it; run the migrations first")
         }
-        _ => anyhow::Error::new(error).context("DATABASE_URL"),
+        Failure::Unavailable | Failure::Contention => {
+            anyhow::anyhow!("DATABASE_URL: the database does not answer, try again: {error}")
+        }
+        Failure::Duplicate | Failure::Permanent => anyhow::anyhow!("DATABASE_URL: {error}"),
     }
 }

@@ -86,8 +86,12 @@ impl<H: Handler> Replayer<H> {
             let count = store::count(&self.db, &filter).await?;
             return Ok(Retried { count, ..Retried::default() });
         }
-        // By id, never from the start again: what fails once more is not tried for ever.
         let mut retried = Retried::default();
+        // What is parked from now on is not part of it, or it might never end.
+        let Some(newest) = store::list(&self.db, &filter, 1).await?.pop() else {
+            return Ok(retried);
+        };
+        // By id, never from the start again: what fails once more is not tried for ever.
         let mut last = None;
         loop {
             let ids = store::ids_after(&self.db, &filter, last, PAGE).await?;
@@ -96,6 +100,9 @@ impl<H: Handler> Replayer<H> {
             };
             last = Some(*highest);
             for id in ids {
+                if id > newest.parked_id {
+                    return Ok(retried);
+                }
                 match self.retry(id, by).await {
                     Ok(Outcome::Processed) => retried.processed += 1,
                     Ok(Outcome::Duplicate) => retried.duplicates += 1,

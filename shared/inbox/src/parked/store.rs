@@ -93,6 +93,7 @@ pub async fn discard(
     }
     record(&tx, id, "discard", &by, None).await?;
     tx.commit().await?;
+    tracing::info!(parked_id = %id, by.actor, "a parked message was discarded");
     Ok(())
 }
 

@@ -35,6 +35,7 @@ pub async fn retry(
     record(&tx, "retry", by, &[row.id]).await?;
     change(&tx, REVIVE, &[row.id]).await?;
     tx.commit().await?;
+    tracing::info!(message_id = %id, by.actor, "a dead message is pending again");
     wake_relays(db).await;
     Ok(())
 }
@@ -55,6 +56,7 @@ pub async fn discard(
     record(&tx, "discard", &by, &[row.id]).await?;
     change(&tx, "status = 'Discarded'", &[row.id]).await?;
     tx.commit().await?;
+    tracing::info!(message_id = %id, by.actor, "a dead message was discarded");
     wake_relays(db).await;
     Ok(())
 }
@@ -90,6 +92,7 @@ pub async fn retry_many(
         tx.commit().await?;
         wake_relays(db).await;
         retried.count += ids.len() as u64;
+        tracing::info!(messages = ids.len(), by.actor, "dead messages are pending again");
     }
     Ok(retried)
 }
