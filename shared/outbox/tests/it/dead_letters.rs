@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
+use database::{Dialect, begin_write};
 use futures_util::future::join_all;
 use outbox::dead_letters::{
     ActionError, By, Details, Entry, Filter, Horizon, Retried, Run, Selection, State, Stats,
     discard, list, retry, retry_many, show, stats,
 };
 use outbox::{NewMessage, Pass, RelayOptions};
+use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 use test_kit::eventually;
 use tokio::sync::Barrier;
@@ -25,6 +27,7 @@ on_both_databases!(
     only_a_dead_message_can_be_retried_or_discarded,
     an_action_that_is_refused_changes_and_records_nothing,
     of_many_who_act_on_one_message_at_once_exactly_one_does,
+    an_action_waits_for_another_one_and_sees_what_it_did,
     every_action_records_who_when_why_and_what_the_row_said_before,
     a_message_older_than_the_inbox_retention_is_retried_only_when_forced,
     retrying_many_takes_what_its_selection_says_and_a_dry_run_only_counts,
@@ -211,6 +214,32 @@ async fn of_many_who_act_on_one_message_at_once_exactly_one_does(outbox: Outbox)
         assert!(matches!(refused, ActionError::NotDead { .. }), "{refused}");
     }
     assert_eq!(outbox.show(id).await.actions.len(), 1);
+}
+
+/// Somebody's discard is not committed yet: no answer to a retry could be right before it is.
+async fn an_action_waits_for_another_one_and_sees_what_it_did(outbox: Outbox) {
+    let id = outbox.dead("a").await;
+    let tx = begin_write(&outbox.db).await.expect("a transaction");
+    let change = "UPDATE outbox_messages SET status = 'Discarded'";
+    tx.execute_unprepared(change).await.expect("discarded");
+    let db = outbox.another_pool();
+    let retrying = tokio::spawn(async move { retry(&db, id, &somebody(), IN_TIME).await });
+    if Dialect::of(&outbox.db) == Dialect::Postgres {
+        let waiting = "SELECT 1 AS found FROM pg_stat_activity
+                       WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let watcher = outbox.another_pool();
+        eventually("it waits", async || {
+            let statement = Dialect::Postgres.statement(waiting, []);
+            watcher.query_one_raw(statement).await.expect("an answer").is_some()
+        })
+        .await;
+    }
+    tx.commit().await.expect("committed");
+
+    let refused = retrying.await.expect("no panic").expect_err("refused");
+    assert!(matches!(refused, ActionError::NotDead { state: State::Discarded, .. }), "{refused}");
+    let details = outbox.show(id).await;
+    assert_eq!((details.entry.state, details.actions), (State::Discarded, vec![]));
 }
 
 async fn every_action_records_who_when_why_and_what_the_row_said_before(outbox: Outbox) {
