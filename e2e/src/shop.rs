@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::process::{Command, Output};
 
 use database::Dialect;
 use migrations::Database;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use test_kit::{Backing, Proxy, Servers, Storage, eventually, eventually_some};
 use transport::{Consumer, Message, Outcome, Publisher, Queue, TransportOptions};
 
-use crate::{Api, BrokerOutage, Part, Process};
+use crate::{Api, BrokerOutage, Part, Process, shop_binary};
 
 /// What inventory has at first.
 const SEED: [(&str, i64); 5] =
@@ -102,12 +103,12 @@ impl Shop {
     /// Starts one more process of a kind beside the one that the shop has.
     #[must_use]
     pub fn start_another(&self, part: Part, more: &[(&str, &str)]) -> Process {
-        let (database, app_id) = match part {
-            Part::Orders | Part::OrdersRelay => (&self.orders_url, "order-service"),
-            Part::Inventory | Part::InventoryRelay => (&self.inventory_url, "inventory-service"),
+        let app_id = match part {
+            Part::Orders | Part::OrdersRelay => "order-service",
+            Part::Inventory | Part::InventoryRelay => "inventory-service",
         };
         let mut environment = vec![
-            ("DATABASE_URL", database.clone()),
+            ("DATABASE_URL", self.database_url(part).to_owned()),
             ("BROKER_URL", self.shop_broker_url.clone()),
             ("ADMIN_TOKEN", "secret".to_owned()),
             ("BROKER_VISIBILITY_TIMEOUT", "1s".to_owned()),
@@ -173,6 +174,36 @@ impl Shop {
         Api::new(self.processes.get(&Part::Inventory).expect("the inventory service runs").url())
     }
 
+    /// The HTTP interface of any of its processes.
+    ///
+    /// # Panics
+    /// It does not run.
+    #[must_use]
+    pub fn api(&self, part: Part) -> Api {
+        Api::new(self.processes.get(&part).expect("the process runs").url())
+    }
+
+    /// Runs a command of the relay of `part`, with the address of its database and nothing else.
+    ///
+    /// # Panics
+    /// It did not start.
+    #[must_use]
+    pub fn relay_command(&self, part: Part, arguments: &[&str]) -> Output {
+        Command::new(shop_binary())
+            .arg("outbox-relay")
+            .args(arguments)
+            .env("DATABASE_URL", self.database_url(part))
+            .output()
+            .expect("the shop's binary starts")
+    }
+
+    fn database_url(&self, part: Part) -> &str {
+        match part {
+            Part::Orders | Part::OrdersRelay => &self.orders_url,
+            Part::Inventory | Part::InventoryRelay => &self.inventory_url,
+        }
+    }
+
     /// Places an order that must be accepted, and returns its id.
     ///
     /// # Panics
@@ -233,12 +264,12 @@ impl Shop {
     ///
     /// # Panics
     /// The broker is not there.
-    pub async fn tap(&self) -> Box<dyn transport::Consumer> {
+    pub async fn tap(&self) -> Box<dyn Consumer> {
         let mut topology = contracts::topology();
         topology.queues.push(Queue::new("tap", "#"));
         let options = TransportOptions::default();
         let transport = transport::connect(&self.broker_url, topology, options);
-        transport.expect("a broker URL").consumer("tap", 10).await.expect("a session")
+        transport.expect("a broker URL").consumer("tap", 100).await.expect("a session")
     }
 
     /// Publishes messages as a foreign program, and waits for the broker's confirms.
@@ -249,17 +280,6 @@ impl Shop {
         let published = self.stranger().await.publish(messages).await;
         let all_confirmed = published.outcomes.iter().all(|outcome| *outcome == Outcome::Confirmed);
         assert!(all_confirmed, "{published:?}");
-    }
-
-    /// Reads the queue of order events in the place of inventory.
-    ///
-    /// # Panics
-    /// The broker is not there.
-    pub async fn tap(&self) -> Box<dyn Consumer> {
-        let options = TransportOptions::default();
-        let transport = transport::connect(&self.broker_url, contracts::topology(), options);
-        let transport = transport.expect("a broker URL");
-        transport.consumer(contracts::ORDER_EVENTS_QUEUE, 100).await.expect("a session")
     }
 
     /// The time in so many seconds, by the clock of the orders database, as text.

@@ -139,6 +139,23 @@ async fn one_command_opens_a_shop_whose_data_survives_until_reset() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_child_takes_administrative_calls_with_the_token_dev() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shop = Embedded::open(folder.path(), &[]);
+    for (offset, path) in
+        [(0, "/admin/parked"), (1, "/admin/parked"), (2, "/admin/stats"), (3, "/admin/outbox")]
+    {
+        let api = shop.api(offset);
+        let call = |token| api.request(reqwest::Method::GET, path).bearer_auth(token).send();
+        eventually("it takes the call", || async {
+            call("dev").await.is_ok_and(|answer| answer.status() == StatusCode::OK)
+        })
+        .await;
+        assert_eq!(call("devil").await.expect("an answer").status(), StatusCode::FORBIDDEN);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_child_that_is_killed_is_started_again_and_nothing_is_lost() {
     let folder = tempfile::tempdir().expect("a folder");
     let shop = Embedded::open(folder.path(), &[]);

@@ -1,5 +1,6 @@
 //! Behaviour of the whole shop. Each test runs on SQLite with the SQL queue, and on PostgreSQL with RabbitMQ.
 
+mod admin;
 mod cancelling;
 mod crashes;
 mod embedded;

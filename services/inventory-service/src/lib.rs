@@ -11,9 +11,12 @@ mod reserve;
 mod settings;
 mod stock;
 
+use std::sync::Arc;
+
 use contracts::ORDER_EVENTS_QUEUE;
 use inbox::{Cleaner, Consumer, ConsumerOptions, RetentionOptions};
-use service_kit::admin::AdminToken;
+use inbox::parked::Replayer;
+use service_kit::admin::{AdminToken, parked_messages};
 use service_kit::health::Health;
 use service_kit::{program, server, telemetry};
 
@@ -36,7 +39,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let listener = server::bind(settings.http_addr).await?;
 
     let relays = outbox::hint_sender(&consumer_db, shutdown.clone());
-    let handler = order_events::OrderEvents { relays };
+    let handler = Arc::new(order_events::OrderEvents { relays });
     let options = ConsumerOptions {
         prefetch: settings.consumer.consumer_prefetch,
         batch: settings.consumer.consumer_batch_size.into(),
@@ -52,12 +55,15 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         ..RetentionOptions::default()
     };
     let cleaner = Cleaner::new(consumer_db.clone(), NAME, retention);
+    let replayer = Replayer::new(db.clone(), handler.clone(), NAME);
     let consumer = Consumer::new(consumer_db, transport, handler, options);
     let health = Health::default()
         .requires_table(&db, "stock_items")
         .shows_link("broker", consumer.health().broker);
     let admin = AdminToken::new(settings.admin_token);
-    let router = api::router(api::Api { db, admin }).merge(health.router());
+    let router = api::router(api::Api { db, admin: admin.clone() })
+        .merge(parked_messages(replayer, admin))
+        .merge(health.router());
 
     let consuming = tokio::spawn(consumer.run(shutdown.clone()));
     let cleaning = tokio::spawn(cleaner.run(shutdown.clone()));

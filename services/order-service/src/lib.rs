@@ -13,8 +13,12 @@ mod place_order;
 mod settings;
 mod stock_results;
 
+use std::sync::Arc;
+
 use contracts::STOCK_EVENTS_QUEUE;
 use inbox::{Cleaner, Consumer, ConsumerOptions, RetentionOptions};
+use inbox::parked::Replayer;
+use service_kit::admin::{AdminToken, parked_messages};
 use service_kit::health::Health;
 use service_kit::{program, server, telemetry};
 
@@ -51,12 +55,17 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         ..RetentionOptions::default()
     };
     let cleaner = Cleaner::new(consumer_db.clone(), NAME, retention);
-    let consumer = Consumer::new(consumer_db, transport, stock_results::StockResults, options);
+    let handler = Arc::new(stock_results::StockResults);
+    let replayer = Replayer::new(db.clone(), handler.clone(), NAME);
+    let consumer = Consumer::new(consumer_db, transport, handler, options);
     let health = Health::default()
         .requires_table(&db, "orders")
         .shows_link("broker", consumer.health().broker);
     let relays = outbox::hint_sender(&db, shutdown.clone());
-    let router = api::router(api::Api { db, relays }).merge(health.router());
+    let admin = AdminToken::new(settings.admin_token);
+    let router = api::router(api::Api { db, relays })
+        .merge(parked_messages(replayer, admin))
+        .merge(health.router());
 
     let consuming = tokio::spawn(consumer.run(shutdown.clone()));
     let cleaning = tokio::spawn(cleaner.run(shutdown.clone()));

@@ -14,6 +14,10 @@ pub struct Settings {
     #[arg(long, env, default_value_t = loopback(8080))]
     pub http_addr: SocketAddr,
 
+    /// The token for administrative calls; without it they are off
+    #[arg(long, env, hide_env_values = true)]
+    pub admin_token: Option<String>,
+
     #[command(flatten)]
     pub database: DatabaseSettings,
     #[command(flatten)]

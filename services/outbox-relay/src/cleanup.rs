@@ -1,21 +1,37 @@
 use anyhow::Context;
+use clap::Args;
 use database::DayWindow;
 use outbox::{Cleaned, Cleaner, RetentionMode, RetentionOptions};
 use sea_orm::DatabaseConnection;
-use service_kit::telemetry;
+use service_kit::settings::DatabaseSettings;
 
-use crate::Settings;
+use crate::settings::OutboxRetention;
+
+/// Cleans up the outbox once, now
+#[derive(Debug, Clone, Args)]
+pub struct Cleanup {
+    /// Only count
+    #[arg(long)]
+    pub dry_run: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "the group documents itself")]
+    pub database: DatabaseSettings,
+
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "the group documents itself")]
+    pub retention: OutboxRetention,
+}
 
 /// Cleans up the outbox once, now, and says on standard output what came of it. With `dry_run` it
 /// only counts. A person who asks for it means now: the window of the day does not hold.
 ///
 /// # Errors
 /// The database is away, or another cleaner is at work.
-pub async fn cleanup(settings: Settings, dry_run: bool) -> anyhow::Result<()> {
-    telemetry::start(&settings.log, "cleanup")?;
+pub async fn cleanup(command: Cleanup) -> anyhow::Result<()> {
     let name = format!("outbox-relay-cleanup-{}", std::process::id());
-    let db = settings.database.pool(&name)?;
-    println!("{}", clean(&db, settings.retention_options(name), dry_run).await?);
+    let db = command.database.pool(&name)?;
+    println!("{}", clean(&db, command.retention.options(name), command.dry_run).await?);
     Ok(())
 }
 

@@ -1,23 +1,40 @@
 //! The relay as a program: one outbox, one broker, a health page. The loop itself is
 //! [`outbox::relay`].
 
+mod admin;
 mod cleanup;
+mod invocation;
+mod operate;
 mod settings;
 
 use anyhow::Context;
 use outbox::{Cleaner, Relay};
+use service_kit::admin::AdminToken;
 use service_kit::health::Health;
 use service_kit::{program, server, telemetry};
 use transport::TransportOptions;
 
-pub use cleanup::cleanup;
-pub use settings::{RelaySettings, Settings};
+pub use cleanup::{Cleanup, cleanup};
+pub use invocation::Invocation;
+pub use operate::{Dead, Operation, Target, operate};
+pub use settings::{OutboxRetention, RelaySettings, Settings};
+
+/// Does what the command line says.
+///
+/// # Errors
+/// As [`relay`] and [`operate`] say.
+pub async fn run(invocation: Invocation) -> anyhow::Result<()> {
+    match invocation {
+        Invocation::Relay(settings) => relay(*settings).await,
+        Invocation::Operate(operation) => operate(*operation).await,
+    }
+}
 
 /// Runs the relay until it is told to stop.
 ///
 /// # Errors
 /// A setting is invalid or the port is taken. Absent servers are no error: it waits for them.
-pub async fn run(settings: Settings) -> anyhow::Result<()> {
+pub async fn relay(settings: Settings) -> anyhow::Result<()> {
     let log_name = format!("relay of {}", settings.relay.relay_app_id);
     telemetry::start(&settings.log, &log_name)?;
     let shutdown = program::shutdown_token(&settings.life);
@@ -28,19 +45,24 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         ..settings.broker.options(&name)
     };
     let transport = settings.broker.transport(contracts::topology(), options)?;
-    let cleaner = Cleaner::new(db.clone(), settings.retention_options(name.clone()))
+    let cleaner = Cleaner::new(db.clone(), settings.retention.options(name.clone()))
         .context("retention settings")?;
     let relay = Relay::new(db.clone(), transport, settings.relay.options(name))
         .context("relay settings")?;
     let listener = server::bind(settings.http_addr).await?;
 
+    let admin = admin::Admin {
+        db: db.clone(),
+        token: AdminToken::new(settings.admin_token),
+        inbox_retention: settings.retention.times.inbox(),
+    };
     let health = Health::default()
         .requires_table(&db, "outbox_messages")
         .requires_link("broker", relay.health().broker);
     let relaying = tokio::spawn(relay.run(shutdown.clone()));
     let cleaning = tokio::spawn(cleaner.run(shutdown.clone()));
     server::announce(&listener, "outbox-relay");
-    server::serve(listener, health.router(), shutdown).await?;
+    server::serve(listener, admin::router(admin).merge(health.router()), shutdown).await?;
     relaying.await?;
     cleaning.await?;
     Ok(())

@@ -10,10 +10,10 @@ use service_kit::program;
 #[command(version)]
 struct Program {
     #[command(flatten)]
-    settings: outbox_relay::Settings,
+    invocation: outbox_relay::Invocation,
 }
 
 fn main() -> ExitCode {
     let program: Program = program::settings();
-    program::run(outbox_relay::run(program.settings))
+    program::run(outbox_relay::run(program.invocation))
 }

@@ -16,6 +16,10 @@ pub struct Settings {
     #[arg(long, env, default_value_t = loopback(8082))]
     pub http_addr: SocketAddr,
 
+    /// The token for administrative calls; without it they are off
+    #[arg(long, env, hide_env_values = true)]
+    pub admin_token: Option<String>,
+
     #[command(flatten)]
     pub database: DatabaseSettings,
     #[command(flatten)]
@@ -24,26 +28,33 @@ pub struct Settings {
     pub relay: RelaySettings,
 
     #[command(flatten)]
-    pub retention: RetentionSettings,
-
-    /// What becomes of a sent message after OUTBOX_RETENTION: delete, or archive (to outbox_archives)
-    #[arg(long, env, default_value = "delete")]
-    pub outbox_retention_mode: RetentionMode,
-
+    pub retention: OutboxRetention,
     #[command(flatten)]
     pub log: LogSettings,
     #[command(flatten)]
     pub life: LifeSettings,
 }
 
-impl Settings {
+/// How long sent messages stay, and what becomes of them then.
+#[derive(Debug, Clone, Args)]
+pub struct OutboxRetention {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "the group documents itself")]
+    pub times: RetentionSettings,
+
+    /// What becomes of a sent message after OUTBOX_RETENTION: delete, or archive (to outbox_archives)
+    #[arg(long, env, default_value = "delete")]
+    pub outbox_retention_mode: RetentionMode,
+}
+
+impl OutboxRetention {
     /// How it cleans up.
-    pub(crate) fn retention_options(&self, owner: String) -> RetentionOptions {
+    pub(crate) fn options(&self, owner: String) -> RetentionOptions {
         RetentionOptions {
             owner,
-            retention: self.retention.outbox(),
+            retention: self.times.outbox(),
             mode: self.outbox_retention_mode,
-            window: self.retention.window(),
+            window: self.times.window(),
             ..RetentionOptions::default()
         }
     }

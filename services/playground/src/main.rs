@@ -23,7 +23,7 @@ enum Part {
     /// Reserves stock
     InventoryService(inventory_service::Settings),
     /// Moves an outbox to the broker
-    OutboxRelay(outbox_relay::Settings),
+    OutboxRelay(outbox_relay::Invocation),
     /// Creates or updates the tables of one database
     Migrate(migrations::MigrateSettings),
 }
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         None => program::run(playground::run(shop)),
         Some(Part::OrderService(settings)) => program::run(order_service::run(settings)),
         Some(Part::InventoryService(settings)) => program::run(inventory_service::run(settings)),
-        Some(Part::OutboxRelay(settings)) => program::run(outbox_relay::run(settings)),
+        Some(Part::OutboxRelay(invocation)) => program::run(outbox_relay::run(invocation)),
         Some(Part::Migrate(settings)) => program::run(migrations::run(settings)),
     }
 }

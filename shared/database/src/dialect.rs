@@ -65,6 +65,29 @@ impl Dialect {
         }
     }
 
+    /// An expression for how many milliseconds ago, by the database's clock, the time `column` was.
+    #[must_use]
+    pub fn age_millis(self, column: &str) -> String {
+        match self {
+            Self::Sqlite => {
+                format!("CAST((julianday('now') - julianday({column})) * 86400000 AS integer)")
+            }
+            Self::Postgres => {
+                format!("CAST(EXTRACT(EPOCH FROM now() - {column}) * 1000 AS bigint)")
+            }
+        }
+    }
+
+    /// The end of a select that locks its rows until the transaction's end. SQLite has one writer at
+    /// a time and needs none, in a transaction of [`crate::begin_write`].
+    #[must_use]
+    pub fn for_update(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => "FOR UPDATE",
+        }
+    }
+
     /// The end of a select that locks the rows of `table` and passes over rows that others hold.
     /// SQLite has one writer at a time and needs none.
     #[must_use]

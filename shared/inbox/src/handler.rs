@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use sea_orm::{DatabaseTransaction, DbErr};
 use serde::de::DeserializeOwned;
@@ -32,6 +34,28 @@ pub trait Handler: Send + Sync + 'static {
 
     /// Called after each commit, to wake a relay for instance. Best effort: a crash may skip it.
     fn committed(&self) {}
+}
+
+/// One handler for several: a consumer, and the retries of what it has parked.
+#[async_trait]
+impl<H: Handler> Handler for Arc<H> {
+    type Event = H::Event;
+
+    fn decode(&self, message: &Message) -> Result<Self::Event, Unreadable> {
+        H::decode(self, message)
+    }
+
+    async fn handle(
+        &self,
+        tx: &DatabaseTransaction,
+        event: &Self::Event,
+    ) -> Result<Verdict, DbErr> {
+        H::handle(self, tx, event).await
+    }
+
+    fn committed(&self) {
+        H::committed(self);
+    }
 }
 
 /// What the handler decided. A thin edge acts on it.

@@ -23,6 +23,7 @@ mod counts;
 mod dead_letters;
 mod handler;
 mod lane;
+pub mod parked;
 mod parking;
 mod positions;
 mod process;

@@ -179,6 +179,6 @@ fn fingerprint(properties: &Value, body: &[u8]) -> String {
 }
 
 /// PostgreSQL's text can't hold NUL, and a stranger's message can.
-fn storable(text: Option<&str>) -> Option<String> {
+pub(crate) fn storable(text: Option<&str>) -> Option<String> {
     text.map(|text| text.replace('\0', "\u{fffd}"))
 }

@@ -33,6 +33,7 @@ impl Step {
                 create_table(connection, "inbox_positions", POSITIONS).await?;
                 create_table(connection, "parked_actions", ACTIONS).await?;
                 connection.execute_unprepared(PROCESSED).await?;
+                connection.execute_unprepared(ACTIONS_OF).await?;
             }
         }
         Ok(())
@@ -128,5 +129,8 @@ const ACTIONS: &str = "
   actor text NOT NULL, -- who, as they named themselves
   action text NOT NULL CHECK (action IN ('retry', 'discard')),
   parked_id text NOT NULL, -- the parked message it was done to
-  reason text, -- why; a discard needs one
+  reason text CHECK (reason IS NOT NULL OR action <> 'discard'), -- why; a discard needs one
   outcome text -- what came of a retry";
+
+/// The actions of one parked message, for whoever looks at it.
+const ACTIONS_OF: &str = "CREATE INDEX parked_actions_parked ON parked_actions (parked_id)";

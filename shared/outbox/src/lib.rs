@@ -24,6 +24,7 @@ mod backoff;
 mod batch;
 mod claim;
 mod desk;
+pub mod dead_letters;
 mod envelope;
 mod lease;
 mod message;

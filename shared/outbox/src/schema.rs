@@ -88,7 +88,8 @@ async fn operate<C: ConnectionTrait>(connection: &C) -> Result<(), DbErr> {
     execute(connection, &replaced).await?;
     execute(connection, &[DUE, BLOCKING, DEAD]).await?;
     create_table(connection, "outbox_leases", LEASES).await?;
-    create_table(connection, "outbox_actions", ACTIONS).await
+    create_table(connection, "outbox_actions", ACTIONS).await?;
+    execute(connection, &[ACTIONS_OF]).await
 }
 
 async fn execute<C: ConnectionTrait>(connection: &C, statements: &[&str]) -> Result<(), DbErr> {
@@ -173,8 +174,11 @@ const ACTIONS: &str = "
   actor text NOT NULL, -- who, as they named themselves
   action text NOT NULL CHECK (action IN ('retry', 'discard')),
   message_id text NOT NULL, -- the message it was done to
-  reason text, -- why; a discard needs one
+  reason text CHECK (reason IS NOT NULL OR action <> 'discard'), -- why; a discard needs one
   last_error text -- what the row said before";
+
+/// The actions of one message, for whoever looks at it.
+const ACTIONS_OF: &str = "CREATE INDEX outbox_actions_message ON outbox_actions (message_id)";
 
 /// Every row is updated twice and then never again: leave room on the page, clean up early.
 const POSTGRES_STORAGE: &str = "ALTER TABLE outbox_messages SET (

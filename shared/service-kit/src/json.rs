@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::body::HttpBody;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -33,6 +34,19 @@ pub async fn read<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
         }
         Ok(Err(_)) => Err(Problem::bad_request("the body broke off")),
         Ok(Ok(body)) => parse(&body),
+    }
+}
+
+/// The same of a body that may be left out: nothing stands for `T`'s default.
+///
+/// # Errors
+/// As [`read`], when there is a body.
+pub async fn read_or_default<T: DeserializeOwned + Default>(
+    request: Request,
+) -> Result<T, Problem> {
+    match request.body().is_end_stream() {
+        true => Ok(T::default()),
+        false => read(request).await,
     }
 }
 

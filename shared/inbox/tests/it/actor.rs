@@ -1,5 +1,6 @@
 //! A handler that does what the message says.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -49,6 +50,8 @@ pub(crate) struct Actor(Arc<Seen>);
 
 struct Seen {
     calls: Mutex<Vec<String>>,
+    /// Names, and how often they still have to fail.
+    failing: Mutex<BTreeMap<String, u32>>,
     committed: AtomicUsize,
     waiting: Semaphore,
     go_on: Semaphore,
@@ -58,6 +61,7 @@ impl Default for Seen {
     fn default() -> Self {
         Self {
             calls: Mutex::default(),
+            failing: Mutex::default(),
             committed: AtomicUsize::default(),
             waiting: Semaphore::new(0),
             go_on: Semaphore::new(0),
@@ -79,6 +83,21 @@ impl Actor {
     /// How often it was told of a commit.
     pub(crate) fn told_of_commits(&self) -> usize {
         self.0.committed.load(Ordering::SeqCst)
+    }
+
+    /// Fails the next so many calls with a name, whatever its message says.
+    pub(crate) fn fail(&self, name: &str, times: u32) {
+        self.lock_failing().insert(name.to_owned(), times);
+    }
+
+    fn must_fail(&self, name: &str) -> bool {
+        let mut failing = self.lock_failing();
+        let left = failing.get_mut(name).filter(|left| **left > 0);
+        left.map(|left| *left -= 1).is_some()
+    }
+
+    fn lock_failing(&self) -> MutexGuard<'_, BTreeMap<String, u32>> {
+        self.0.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until a [`Then::Wait`] is in hand.
@@ -111,6 +130,9 @@ impl Handler for Actor {
         self.lock_calls().push(act.name.clone());
         let sql = "INSERT INTO effects (name) VALUES ($1)";
         tx.execute_raw(Dialect::of(tx).statement(sql, [act.name.as_str().into()])).await?;
+        if self.must_fail(&act.name) {
+            return Ok(Verdict::Retry("told to fail".to_owned()));
+        }
         Ok(match act.then {
             Then::Ack => Verdict::Ack,
             Then::Retry => Verdict::Retry("not yet".to_owned()),

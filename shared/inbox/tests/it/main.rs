@@ -36,6 +36,7 @@ mod failing_handler;
 mod lanes;
 mod order;
 mod outages;
+mod parked;
 mod parking;
 mod real_broker;
 mod retention;

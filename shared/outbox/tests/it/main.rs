@@ -32,6 +32,7 @@ mod claim;
 mod garbage;
 mod leader;
 mod example;
+mod dead_letters;
 mod lease;
 mod order;
 mod outages;

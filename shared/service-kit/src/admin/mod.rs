@@ -1,9 +1,15 @@
-//! Who may make administrative calls.
+//! Who may make administrative calls, who makes them, and why.
+
+mod parked;
+mod said;
 
 use axum::http::{HeaderMap, StatusCode, header};
 use sha2::{Digest, Sha256};
 
 use crate::Problem;
+
+pub use parked::parked_messages;
+pub use said::{Actor, Before, DiscardBody, InvalidText, RetryBody, Why};
 
 /// The token that administrative calls must carry.
 #[derive(Clone)]
