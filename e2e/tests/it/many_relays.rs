@@ -58,7 +58,9 @@ async fn check(backing: Backing) {
             versions.entry(aggregate).or_default().push(version);
             match seen.len() / (quarter / 2) {
                 killed @ 1..=3 if seen.len() % (quarter / 2) == 0 => relays[killed].kill(),
-                4 if seen.len() % (quarter / 2) == 0 => freeze_past_its_lease(&shop, &relays[4]).await,
+                4 if seen.len() % (quarter / 2) == 0 => {
+                    freeze_past_its_lease(&shop, &relays[4]).await
+                }
                 _ => {}
             }
         }
@@ -69,7 +71,10 @@ async fn check(backing: Backing) {
     eventually("all rows are sent", async || shop.count(&shop.orders_db, sent).await == messages)
         .await;
     for (aggregate, versions) in &versions {
-        assert!(versions.iter().copied().eq(1..=messages / AGGREGATES), "{aggregate}: {versions:?}");
+        assert!(
+            versions.iter().copied().eq(1..=messages / AGGREGATES),
+            "{aggregate}: {versions:?}"
+        );
     }
     let (doubles, limit) = (taken - seen.len(), 4 * BATCH * IN_FLIGHT);
     assert!(doubles <= limit, "{doubles} doubles, at most {limit} for three kills and one freeze");
@@ -138,9 +143,11 @@ async fn three_bad_rows(backing: Backing) {
     let sent = "outbox_messages WHERE status = 'Sent'";
     eventually("the others are sent", async || shop.count(&shop.orders_db, sent).await == 997)
         .await;
-    for (name, tries, why) in
-        [("unroutable", 0, "unroutable: "), ("oversized", 1, "bytes"), ("garbage", 1, "can''t be read: ")]
-    {
+    for (name, tries, why) in [
+        ("unroutable", 0, "unroutable: "),
+        ("oversized", 1, "bytes"),
+        ("garbage", 1, "can''t be read: "),
+    ] {
         let explained = format!(
             "outbox_messages WHERE aggregate_id = '{name}' AND status = 'Pending'
              AND retry_count = {tries} AND last_error LIKE '%{why}%'"

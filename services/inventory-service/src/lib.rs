@@ -14,8 +14,8 @@ mod stock;
 use std::sync::Arc;
 
 use contracts::ORDER_EVENTS_QUEUE;
-use inbox::{Cleaner, Consumer, ConsumerOptions, RetentionOptions};
 use inbox::parked::Replayer;
+use inbox::{Cleaner, Consumer, ConsumerOptions, RetentionOptions};
 use service_kit::admin::{AdminToken, parked_messages};
 use service_kit::health::Health;
 use service_kit::{program, server, telemetry};

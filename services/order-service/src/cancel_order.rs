@@ -33,7 +33,8 @@ pub(crate) async fn cancel_order(
     let tx = begin_write(db).await?;
     let order = lock_order(&tx, order_id).await?.ok_or(CancelOrderError::NotFound)?;
     let status = order_status::after_cancel(order.status);
-    let status = status.map_err(|order_status::NotCancellable(is)| CancelOrderError::NotCancellable(is))?;
+    let status =
+        status.map_err(|order_status::NotCancellable(is)| CancelOrderError::NotCancellable(is))?;
     let event_version = order.event_version + 1;
     change_status(&tx, order, |row| {
         row.status = Set(status);

@@ -2,7 +2,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
-use outbox::{Backoff, Coordination, DeadLetterPolicy, RelayOptions, RetentionMode, RetentionOptions};
+use outbox::{
+    Backoff, Coordination, DeadLetterPolicy, RelayOptions, RetentionMode, RetentionOptions,
+};
 use service_kit::settings::{
     BrokerSettings, DatabaseSettings, LifeSettings, LogSettings, RetentionSettings, at_least,
     duration, loopback,
@@ -68,7 +70,7 @@ pub struct RelaySettings {
     pub relay_app_id: String,
 
     /// Rows in one claim, 1 to 10000
-    #[arg(long, env, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, env, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub relay_batch_size: u32,
 
     /// Batches under way at once, 1 to 16: the next is claimed while the last is being confirmed

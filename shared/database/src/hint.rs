@@ -13,14 +13,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use sea_orm::sqlx::postgres::{PgListener, PgPoolOptions};
-use sea_orm::sqlx::{ConnectOptions, Row};
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, sqlx};
+use sea_orm::sqlx::postgres::{PgConnection, PgListener, PgPoolOptions};
+use sea_orm::sqlx::{ConnectOptions, Executor, Row};
+use sea_orm::{DatabaseConnection, DbBackend, sqlx};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// How often the SQLite watcher looks. One look costs some microseconds.
 const SQLITE_WATCH_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A hint that takes longer has no worth any more.
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The least time between two `NOTIFY`: under load one hint serves many commits.
 const NOTIFY_GAP: Duration = Duration::from_millis(2);
@@ -59,9 +62,14 @@ impl HintSender {
         if db.get_database_backend() == DbBackend::Postgres {
             let (db, hint) = (db.clone(), hint.clone());
             tokio::spawn(shutdown.run_until_cancelled_owned(async move {
+                let mut connection = None;
                 loop {
                     hint.given().await;
-                    let _ = db.execute_unprepared(&format!("NOTIFY {channel}")).await;
+                    let sent =
+                        tokio::time::timeout(NOTIFY_TIMEOUT, notify(&db, channel, &mut connection));
+                    if !matches!(sent.await, Ok(Ok(()))) {
+                        connection = None; // this hint is lost, the next one gets a new connection
+                    }
                     tokio::time::sleep(NOTIFY_GAP).await;
                 }
             }));
@@ -73,6 +81,23 @@ impl HintSender {
     pub fn send(&self) {
         self.0.give();
     }
+}
+
+/// On a connection of its own: the pool's are asked for a sign of life before each use, which would
+/// double the time that a hint takes.
+async fn notify(
+    db: &DatabaseConnection,
+    channel: &str,
+    connection: &mut Option<PgConnection>,
+) -> Result<(), sqlx::Error> {
+    let open = match connection {
+        Some(open) => open,
+        None => {
+            let options = db.get_postgres_connection_pool().connect_options();
+            connection.insert(options.connect().await?)
+        }
+    };
+    open.execute(sqlx::AssertSqlSafe(format!("NOTIFY {channel}"))).await.map(|_| ())
 }
 
 /// Starts a listener that raises `hint` whenever another process may have committed work.

@@ -44,7 +44,8 @@ impl Batch {
             Coordination::Shared => publisher.publish(&messages).await,
             Coordination::Leader => {
                 let first_garbage = garbage.iter().map(|garbage| garbage.row.id).min();
-                let before = rows.iter().take_while(|row| first_garbage.is_none_or(|id| row.id < id));
+                let before =
+                    rows.iter().take_while(|row| first_garbage.is_none_or(|id| row.id < id));
                 in_order(&desk, &*publisher, &ticket, &messages[..before.count()]).await
             }
         };

@@ -82,10 +82,7 @@ pub(crate) struct Place {
 /// The *head* is the row with no earlier unsent row of its aggregate. So one aggregate's messages are
 /// never in flight together, in this relay or in any other, and no failure can change their order.
 /// Rows that another relay is claiming right now are passed over.
-pub(crate) async fn due(
-    db: &DatabaseConnection,
-    claim: &Claim<'_>,
-) -> Result<Rows, DbErr> {
+pub(crate) async fn due(db: &DatabaseConnection, claim: &Claim<'_>) -> Result<Rows, DbErr> {
     let dialect = Dialect::of(db);
     let limit = claim.limit;
     // No ORDER BY outside: rows come as the window has them, and the limit stops the search.
@@ -128,10 +125,7 @@ pub(crate) async fn heads(
 
 /// Claims the first rows of the whole outbox, whatever their aggregates: for a leader, which publishes
 /// one after another. Nothing, when any of them is claimed still by an earlier leader, or is dead.
-pub(crate) async fn front(
-    db: &DatabaseConnection,
-    claim: &Claim<'_>,
-) -> Result<Rows, DbErr> {
+pub(crate) async fn front(db: &DatabaseConnection, claim: &Claim<'_>) -> Result<Rows, DbErr> {
     let dialect = Dialect::of(db);
     let nothing_dead = match claim.dead_letters {
         DeadLetterPolicy::Wait => {

@@ -86,7 +86,7 @@ impl Default for RelayOptions {
         Self {
             owner: format!("relay-{}", std::process::id()),
             app_id: "outbox".to_owned(),
-            batch_size: 500,
+            batch_size: 1000,
             batches_in_flight: 2,
             poll_interval: Duration::from_secs(1),
             lease: Duration::from_secs(10),

@@ -69,7 +69,9 @@ pub struct Relay {
     leading: bool,
     /// A leader waits until then: its first row has failed.
     not_before: Instant,
-    /// Where the next walk from aggregate to aggregate begins.
+    /// Whether the next look goes from aggregate to aggregate.
+    by_aggregate: bool,
+    /// Where the next such walk begins.
     place: Place,
     broker_link: Link,
     database_link: Link,
@@ -101,6 +103,7 @@ impl Relay {
             hint: Hint::default(),
             leading: false,
             not_before: Instant::now(),
+            by_aggregate: false,
             place: Place::default(),
             broker_link: Link::new("broker"),
             database_link: Link::new("database"),
@@ -204,8 +207,7 @@ impl Relay {
     async fn look(&mut self) -> Result<Found, RelayError> {
         // Before the claim: during an outage nothing is claimed, so no row pays for it.
         let publisher = self.session().await?;
-        let ticket =
-            Ticket { token: uuid::Uuid::now_v7().to_string(), claimed_at: Instant::now() };
+        let ticket = Ticket { token: uuid::Uuid::now_v7().to_string(), claimed_at: Instant::now() };
         let coordination = self.desk.options.coordination;
         let rows = match coordination {
             Coordination::Shared => self.claim_heads(&ticket).await?,
@@ -221,14 +223,19 @@ impl Relay {
         Ok(Found::Batch(Batch { desk: self.desk.clone(), publisher, ticket, rows }))
     }
 
-    /// The longest due first. Where only rows that wait behind others are in sight, from aggregate to
-    /// aggregate, on from where the last walk ended.
+    /// Two ways to look. By age, the longest due first: best for many aggregates. From aggregate to
+    /// aggregate: best for few with many rows each, and when only rows that wait behind others are in
+    /// sight. A claim by age that came out short makes the next look go by aggregate; one that has not
+    /// seen all aggregates, or has seen none, makes it go by age again.
     async fn claim_heads(&mut self, ticket: &Ticket) -> Result<Rows, DbErr> {
         let desk = self.desk.clone();
         let claim = self.claim(ticket);
-        let due = claim::due(&desk.db, &claim).await?;
-        if due.len() > 0 {
-            return Ok(due);
+        if !self.by_aggregate {
+            let due = claim::due(&desk.db, &claim).await?;
+            self.by_aggregate = due.len() < desk.options.batch_size as usize;
+            if due.len() > 0 {
+                return Ok(due);
+            }
         }
         let at_the_start = self.place == Place::default();
         let rows = self.walk(&claim).await?;
@@ -238,12 +245,15 @@ impl Relay {
         self.walk(&claim).await // it came to the end: once more from the start
     }
 
+    /// From aggregate to aggregate, on from where the last walk ended.
     async fn walk(&mut self, claim: &Claim<'_>) -> Result<Rows, DbErr> {
         let (db, count) = (&self.desk.db, self.desk.options.batch_size);
         let dead_letters = self.desk.options.dead_letters;
+        let from_the_start = self.place == Place::default();
         let (heads, last) = claim::heads_after(db, &self.place, dead_letters, count).await?;
         let to_the_end = heads.len() < count as usize;
         self.place = last.filter(|_| !to_the_end).unwrap_or_default();
+        self.by_aggregate = from_the_start && to_the_end && !heads.is_empty();
         match heads.is_empty() {
             true => Ok(Rows::default()),
             false => claim::heads(db, claim, heads).await,

@@ -30,8 +30,13 @@ pub(crate) async fn publish(
             confirmed(unconfirmed.next().await)?;
         }
         let key = ShortString::from("order.placed");
-        let published =
-            channel.basic_publish(exchange.clone(), key, options, PAYLOAD.as_bytes(), properties(number));
+        let published = channel.basic_publish(
+            exchange.clone(),
+            key,
+            options,
+            PAYLOAD.as_bytes(),
+            properties(number),
+        );
         unconfirmed.push(published.await?);
     }
     while let Some(confirmation) = unconfirmed.next().await {
@@ -56,7 +61,9 @@ fn properties(number: usize) -> BasicProperties {
     headers.insert("aggregate-version".into(), AMQPValue::LongLongInt(1));
     headers.insert("aggregate-id".into(), AMQPValue::LongString(format!("order-{number}").into()));
     BasicProperties::default()
-        .with_message_id(ShortString::try_from(uuid::Uuid::now_v7().to_string()).unwrap_or_default())
+        .with_message_id(
+            ShortString::try_from(uuid::Uuid::now_v7().to_string()).unwrap_or_default(),
+        )
         .with_type("OrderPlaced".into())
         .with_content_type("application/json".into())
         .with_delivery_mode(2)

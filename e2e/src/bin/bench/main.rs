@@ -2,8 +2,8 @@
 //! comes with what it is compared to, taken in the same run.
 
 mod claim;
-mod latency;
 mod lapin_alone;
+mod latency;
 mod relay;
 mod table;
 mod tap;

@@ -6,9 +6,9 @@ use clap::Args;
 use outbox::{Relay, RelayOptions};
 use tokio_util::sync::CancellationToken;
 
+use crate::lapin_alone;
 use crate::table::{Outbox, pool};
 use crate::tap::Tap;
-use crate::lapin_alone;
 
 #[derive(Debug, Args)]
 pub(crate) struct Settings {
@@ -33,7 +33,10 @@ pub(crate) struct Settings {
 }
 
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
-    println!("{} messages to a quorum queue, one connection, every confirm awaited", settings.messages);
+    println!(
+        "{} messages to a quorum queue, one connection, every confirm awaited",
+        settings.messages
+    );
     for sent in &settings.sent {
         let outbox = Outbox::new(*sent).await?;
         let tap = Tap::new(&outbox.storage).await?;

@@ -22,7 +22,9 @@ impl Outbox {
         let mut done = 0;
         while done < sent {
             let until = (done + 100_000).min(sent);
-            outbox.insert("Sent", "now() - interval '1 day'", "'sent-' || n", done + 1, until).await?;
+            outbox
+                .insert("Sent", "now() - interval '1 day'", "'sent-' || n", done + 1, until)
+                .await?;
             done = until;
         }
         Ok(outbox)

@@ -96,11 +96,8 @@ async fn the_rest_of_an_aggregate_passes_a_dead_head_where_dead_letters_are_skip
         false => Outcome::Nacked,
         true => Outcome::Confirmed,
     });
-    let options = RelayOptions {
-        backoff: Backoff::None,
-        dead_letters: DeadLetterPolicy::Skip,
-        ..quick()
-    };
+    let options =
+        RelayOptions { backoff: Backoff::None, dead_letters: DeadLetterPolicy::Skip, ..quick() };
     let mut relay = outbox.relay(options);
     while relay.run_once().await.expect("a pass") != Pass::Idle {}
 
@@ -132,6 +129,33 @@ async fn what_a_claim_reads_does_not_grow_with_the_rows_that_wait_behind_others(
     }
     let [few, many] = read[..] else { panic!("two runs") };
     assert!(many <= few + 200, "with 1,000 blocked rows {few} entries read, with 20,000 {many}");
+}
+
+/// PostgreSQL only, as above: two aggregates with 200 messages each, one message of each in a pass.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_claim_reads_depends_on_the_aggregates_and_not_on_the_rows_behind_their_heads() {
+    let outbox = Outbox::new(Backing::Servers).await;
+    for aggregate in ["a", "b"] {
+        append_blocked(&outbox, aggregate, 200).await;
+    }
+    // The ids of a message are UUIDs, except in rows that are never read.
+    outbox
+        .execute(
+            "UPDATE outbox_messages SET message_id = gen_random_uuid(), status = 'Pending'
+             WHERE status IN ('Pending', 'Dead')",
+        )
+        .await;
+    let mut relay = outbox.relay(RelayOptions { batch_size: 50, ..quick() });
+    let before = index_entries_read(&outbox).await;
+    let mut passes = 0;
+    while relay.run_once().await.expect("a pass") != Pass::Idle {
+        passes += 1;
+    }
+    drop(relay);
+    let read = index_entries_read(&outbox).await - before;
+    assert_eq!(outbox.broker.published().len(), 400);
+    // By age alone it would be a window of 100 rows in each pass, and two lookups for each row.
+    assert!(read < 100 * passes, "{read} entries read in {passes} passes");
 }
 
 /// What all sessions have read from the indexes of the outbox so far.

@@ -15,7 +15,12 @@ on_both_databases!(
 
 /// Batches of two, two of them at once, and no poll that could help.
 fn options() -> RelayOptions {
-    RelayOptions { batch_size: 2, batches_in_flight: 2, poll_interval: crate::bench::HOUR, ..quick() }
+    RelayOptions {
+        batch_size: 2,
+        batches_in_flight: 2,
+        poll_interval: crate::bench::HOUR,
+        ..quick()
+    }
 }
 
 async fn the_next_batch_is_published_while_the_last_one_is_being_confirmed(outbox: Outbox) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use sea_orm::{ConnectionTrait, DatabaseConnection, Statement};
-use test_kit::{connect, eventually_some};
+use test_kit::{connect, eventually, eventually_some};
 use transport::{Settlement, TransportOptions};
 
 use crate::broker::{
@@ -31,8 +31,12 @@ async fn requeued_messages_go_back_to_their_old_places(broker: Broker) {
     // In an order that is neither that of the queue nor its reverse.
     held.sort_by_key(|delivery| number(delivery) * 7 % 300);
     settle_all(held, Settlement::Requeue).await;
-    // Some are on their way to it again.
+    // Some are on their way to it again. The next session must not begin while it holds some of them:
+    // it would get the others first.
     drop(consumer);
+    let db = connect(&broker.url).expect("a pool");
+    eventually("nobody holds any", async || count(&db, "leased_until IS NOT NULL").await == 0)
+        .await;
 
     let again = receive_many(&mut broker.consumer(300).await, 300).await;
     assert_eq!(numbers(&again), (0..300).collect::<Vec<_>>());
@@ -60,6 +64,13 @@ async fn a_lease_is_renewed_as_long_as_its_holder_lives(broker: Broker) {
     }
     assert!(rival.next().now_or_never().is_none(), "it was taken away");
     settle(held, Settlement::Ack).await;
+}
+
+async fn count(db: &DatabaseConnection, condition: &str) -> i64 {
+    let sql = format!("SELECT COUNT(*) AS n FROM broker_messages WHERE {condition}");
+    let question = Statement::from_string(db.get_database_backend(), sql);
+    let row = db.query_one_raw(question).await.expect("an answer");
+    row.expect("a row").try_get("", "n").expect("a number")
 }
 
 async fn leased_until(db: &DatabaseConnection) -> String {
