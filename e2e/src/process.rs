@@ -134,9 +134,12 @@ fn lines(log: &Mutex<Vec<String>>) -> Vec<String> {
 /// It was not built.
 #[must_use]
 pub fn shop_binary() -> std::path::PathBuf {
-    let test = std::env::current_exe().expect("a test has a path");
-    let folder = test.parent().and_then(|deps| deps.parent()).expect("target/<profile>/deps");
-    let binary = folder.join("playground");
+    let this = std::env::current_exe().expect("a program has a path");
+    // A test lies in target/<profile>/deps, a program in target/<profile>.
+    let folders = this.ancestors().skip(1).take(2);
+    let mut binaries = folders.map(|folder| folder.join("playground"));
+    let binary = binaries.clone().find(|binary| binary.exists());
+    let binary = binary.unwrap_or_else(|| binaries.next().unwrap_or_default());
     assert!(binary.exists(), "{} is missing: cargo build --workspace", binary.display());
     binary
 }

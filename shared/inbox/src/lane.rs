@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crash_points::crash_point;
+use futures_util::future::try_join_all;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -116,10 +117,10 @@ impl<H: Handler> Lane<H> {
         if batch.len() > 1 {
             match self.worker.together(&batch, &self.stop).await {
                 Together::Done(fates) => {
-                    for (work, fate) in batch.into_iter().zip(fates) {
-                        self.finish(work, fate).await?;
-                    }
-                    return Ok(());
+                    let ended = batch.into_iter().zip(fates);
+                    let ended: Vec<_> =
+                        ended.filter_map(|(work, fate)| self.end(work, fate)).collect();
+                    return ack(ended).await;
                 }
                 Together::Stopping => return Ok(()),
                 Together::Apart => {}
@@ -127,22 +128,23 @@ impl<H: Handler> Lane<H> {
         }
         for work in batch.drain(..) {
             match self.worker.alone(&work, &self.stop).await {
-                Some(fate) => self.finish(work, fate).await?,
+                Some(fate) => ack(self.end(work, fate)).await?,
                 None => return Ok(()), // stopping: the rest goes back with the session
             }
         }
         Ok(())
     }
 
-    async fn finish(&mut self, work: Work<H::Event>, fate: Fate) -> Result<(), TransportError> {
+    /// Takes note of what became of a message. Its delivery, if it is to be acknowledged.
+    fn end(&mut self, work: Work<H::Event>, fate: Fate) -> Option<Delivery> {
         let count = match fate {
             Fate::Early => {
                 self.waiting.put(work);
-                return Ok(());
+                return None;
             }
             Fate::Failed { starts, detail } => {
                 self.set_aside(work, starts, &detail);
-                return Ok(());
+                return None;
             }
             Fate::Processed => Count::Processed,
             Fate::Duplicate => Count::Duplicate,
@@ -152,10 +154,7 @@ impl<H: Handler> Lane<H> {
         self.worker.counts.add(count);
         let followers = self.waiting.take_followers(&work);
         self.put_first(followers);
-        // Only now: an ack before the commit loses the message when the process dies in between.
-        work.delivery.settle(Settlement::Ack).await?;
-        crash_point!("C17", "C23"); // done
-        Ok(())
+        Some(work.delivery)
     }
 
     fn set_aside(&mut self, mut work: Work<H::Event>, starts: u32, detail: &str) {
@@ -166,6 +165,16 @@ impl<H: Handler> Lane<H> {
         work.suspect = true;
         self.aside.push((Instant::now() + delay, work));
     }
+}
+
+/// Only now: an ack before the commit loses the message when the process dies in between.
+async fn ack(ended: impl IntoIterator<Item = Delivery>) -> Result<(), TransportError> {
+    // At the same time: what is acknowledged together may cost one wait for the disk.
+    let acks = ended.into_iter().map(|delivery| delivery.settle(Settlement::Ack));
+    if !try_join_all(acks).await?.is_empty() {
+        crash_point!("C17", "C23"); // done
+    }
+    Ok(())
 }
 
 /// Between two tries. A later instant could not be represented.

@@ -2,6 +2,7 @@
 //! comes with what it is compared to, taken in the same run.
 
 mod claim;
+mod consumer;
 mod lapin_alone;
 mod latency;
 mod relay;
@@ -23,6 +24,8 @@ enum What {
     Relay(relay::Settings),
     /// From a commit in another session to the arrival in the queue, while nothing else happens
     Latency(latency::Settings),
+    /// One inventory service, message by message and many at a time
+    Consumer(consumer::Settings),
     /// Claim and mark, with and without many sent rows in the table
     Claim(claim::Settings),
 }
@@ -32,6 +35,7 @@ async fn main() -> anyhow::Result<()> {
     match Bench::parse().what {
         What::Relay(settings) => relay::run(&settings).await,
         What::Latency(settings) => latency::run(&settings).await,
+        What::Consumer(settings) => consumer::run(&settings).await,
         What::Claim(settings) => claim::run(&settings).await,
     }
 }

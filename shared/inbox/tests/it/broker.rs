@@ -20,7 +20,9 @@ pub(crate) struct FakeBroker(Arc<State>);
 
 struct State {
     queues: Mutex<BTreeMap<String, VecDeque<Stored>>>,
-    settled: Mutex<Vec<Settled>>,
+    /// By the moment when each was asked for: several may be under way at once.
+    settled: Mutex<BTreeMap<usize, Settled>>,
+    next_settlement: AtomicUsize,
     next_tag: AtomicUsize,
     /// Raised whenever a queue or a session has changed.
     changes: watch::Sender<()>,
@@ -33,8 +35,9 @@ struct State {
     failing_settlements: AtomicUsize,
     /// The queue whose session finds, once, that it has ended.
     ending: Mutex<Option<String>>,
-    /// Looks into the database when something is settled.
-    witness: DatabaseConnection,
+    /// Looks into the database when something is settled, for one settlement at a time: it must not
+    /// take all connections.
+    witness: tokio::sync::Mutex<DatabaseConnection>,
 }
 
 #[derive(Debug, Clone)]
@@ -59,6 +62,7 @@ impl FakeBroker {
         Self(Arc::new(State {
             queues: Mutex::default(),
             settled: Mutex::default(),
+            next_settlement: AtomicUsize::default(),
             next_tag: AtomicUsize::default(),
             changes: watch::Sender::default(),
             away: AtomicBool::default(),
@@ -67,7 +71,7 @@ impl FakeBroker {
             sessions: Mutex::default(),
             failing_settlements: AtomicUsize::default(),
             ending: Mutex::default(),
-            witness,
+            witness: tokio::sync::Mutex::new(witness),
         }))
     }
 
@@ -95,7 +99,7 @@ impl FakeBroker {
 
     /// All settlements, in their order.
     pub(crate) fn settled(&self) -> Vec<Settled> {
-        lock(&self.0.settled).clone()
+        lock(&self.0.settled).values().copied().collect()
     }
 
     /// The numbers of the acknowledged messages, in their order. Nothing else may have happened.
@@ -241,11 +245,12 @@ impl Settle for SettleOne {
         if take_one(&state.failing_settlements) {
             return Err(lost());
         }
-        let durable = durable(&state.witness).await;
+        let turn = state.next_settlement.fetch_add(1, Ordering::SeqCst);
+        let durable = durable(&*state.witness.lock().await).await;
         if lock(&self.held).remove(&self.tag).is_none() {
             return Err(lost());
         }
-        lock(&state.settled).push(Settled { tag: self.tag, settlement, durable });
+        lock(&state.settled).insert(turn, Settled { tag: self.tag, settlement, durable });
         state.changes.send_replace(());
         Ok(())
     }

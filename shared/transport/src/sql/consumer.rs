@@ -7,6 +7,7 @@ use sea_orm::{DatabaseConnection, DbErr};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::acks::Acks;
 use super::store::{self, Leased};
 use super::{HINT_CHANNEL, failed};
 use crate::{Consumer, Delivery, Settle, Settlement, TransportError, TransportOptions};
@@ -30,10 +31,12 @@ impl SqlConsumer {
         database::listen(&db, HINT_CHANNEL, hint.clone(), stop.clone());
         let prefetch = usize::from(prefetch.max(1));
         let (sender, deliveries) = mpsc::channel(prefetch);
+        let token = uuid::Uuid::now_v7().to_string();
         let session = Session {
+            acks: Acks::start(db.clone(), token.clone()),
             db,
             queue: queue.to_owned(),
-            token: uuid::Uuid::now_v7().to_string(),
+            token,
             visibility: options.visibility_timeout,
             poll_interval: options.poll_interval,
             hint,
@@ -55,6 +58,7 @@ impl Consumer for SqlConsumer {
 }
 
 struct Session {
+    acks: Acks,
     db: DatabaseConnection,
     queue: String,
     /// Identifies this session in the rows that it holds.
@@ -122,6 +126,7 @@ impl Session {
             return Ok(());
         };
         let settle = SettleRow {
+            acks: self.acks.clone(),
             db: self.db.clone(),
             id: row.id,
             token: self.token.clone(),
@@ -144,6 +149,7 @@ impl Session {
 }
 
 struct SettleRow {
+    acks: Acks,
     db: DatabaseConnection,
     id: i64,
     token: String,
@@ -154,18 +160,18 @@ struct SettleRow {
 impl Settle for SettleRow {
     async fn settle(self: Box<Self>, settlement: Settlement) -> Result<(), TransportError> {
         let ours = match settlement {
-            Settlement::Ack => store::ack(&self.db, self.id, &self.token).await,
+            Settlement::Ack => return self.acks.ack(self.id).await.and_then(held),
             Settlement::Requeue => store::requeue(&self.db, self.id, &self.token).await,
             Settlement::DeadLetter => {
                 store::dead_letter(&self.db, self.id, &self.token, "rejected").await
             }
         };
-        match ours {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(TransportError::SessionLost {
-                reason: "the lease on the message has ended; it will come again".to_owned(),
-            }),
-            Err(error) => Err(failed("settling a delivery")(error)),
-        }
+        ours.map_err(failed("settling a delivery")).and_then(held)
     }
+}
+
+fn held(ours: bool) -> Result<(), TransportError> {
+    ours.then_some(()).ok_or_else(|| TransportError::SessionLost {
+        reason: "the lease on the message has ended; it will come again".to_owned(),
+    })
 }

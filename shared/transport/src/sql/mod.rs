@@ -12,6 +12,7 @@
 //! It keeps the order of a queue for a single consumer. It is no match for a broker in
 //! throughput, and is not meant to be.
 
+mod acks;
 mod consumer;
 mod publisher;
 mod schema;

@@ -1,5 +1,6 @@
 //! Every query of the SQL transport.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use database::{Dialect, begin_write};
@@ -185,10 +186,20 @@ pub(super) async fn release_all(
     Ok(())
 }
 
-/// Forgets a message. False when the session does not hold it any more.
-pub(super) async fn ack(db: &DatabaseConnection, id: i64, token: &str) -> Result<bool, DbErr> {
-    let sql = "DELETE FROM broker_messages WHERE id = $1 AND lease_token = $2";
-    changed(db, sql, [id.into(), token.into()]).await
+/// Forgets messages. Returns those that the session still held.
+pub(super) async fn ack(
+    db: &DatabaseConnection,
+    ids: &[i64],
+    token: &str,
+) -> Result<HashSet<i64>, DbErr> {
+    let dialect = Dialect::of(db);
+    let sql = format!(
+        "DELETE FROM broker_messages WHERE id {} AND lease_token = $2 RETURNING id",
+        dialect.among("$1")
+    );
+    let values = [dialect.ids(ids.iter().copied()), token.into()];
+    let rows = db.query_all_raw(dialect.statement(sql, values)).await?;
+    rows.iter().map(|row| row.try_get("", "id")).collect()
 }
 
 /// Gives a message back, to its old place in the queue.
