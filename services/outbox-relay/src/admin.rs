@@ -11,6 +11,7 @@ use outbox::dead_letters::{
     ActionError, By, Details, Entry, Filter, Horizon, Retried, Run, Selection, State, Stats,
     discard, list, retry, retry_many, show, stats,
 };
+use outbox::{RelayTotals, Totals};
 use sea_orm::DatabaseConnection;
 use serde::{Deserialize, Serialize};
 use service_kit::admin::{Actor, AdminToken, Before, DiscardBody, Why};
@@ -25,6 +26,7 @@ pub(crate) struct Admin {
     pub(crate) db: DatabaseConnection,
     pub(crate) token: AdminToken,
     pub(crate) inbox_retention: Duration,
+    pub(crate) totals: RelayTotals,
 }
 
 pub(crate) fn router(admin: Admin) -> Router {
@@ -175,12 +177,22 @@ async fn retry_selection(
     Ok(Json(SelectionRetried { dry_run: body.dry_run, retried }))
 }
 
+/// The outbox, which all its relays share, and what this one has done since it started.
+#[derive(Debug, Serialize)]
+struct Figures {
+    #[serde(flatten)]
+    outbox: Stats,
+    relay: Totals,
+}
+
 async fn show_stats(
     Shared(admin): Shared<Admin>,
     headers: HeaderMap,
-) -> Result<Json<Stats>, Problem> {
+) -> Result<Json<Figures>, Problem> {
     admin.token.check(&headers)?;
-    Ok(Json(in_background(async move { stats(&admin.db).await }).await??))
+    let relay = admin.totals.read();
+    let outbox = in_background(async move { stats(&admin.db).await }).await??;
+    Ok(Json(Figures { outbox, relay }))
 }
 
 fn message_id(text: &str) -> Result<MessageId, Problem> {

@@ -55,6 +55,7 @@ pub async fn relay(settings: Settings) -> anyhow::Result<()> {
         db: db.clone(),
         token: AdminToken::new(settings.admin_token),
         inbox_retention: settings.retention.times.inbox(),
+        totals: relay.totals(),
     };
     let health = Health::default()
         .requires_table(&db, "outbox_messages")
