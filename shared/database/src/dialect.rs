@@ -32,6 +32,17 @@ impl Dialect {
         }
     }
 
+    /// An expression for the time at which the statement runs. [`Dialect::now`] is on PostgreSQL the
+    /// time at which its transaction began: what one transaction writes after it has waited for
+    /// another one's lock would look older than what that one wrote.
+    #[must_use]
+    pub fn moment(self) -> String {
+        match self {
+            Self::Sqlite => self.now(),
+            Self::Postgres => "clock_timestamp()".to_owned(),
+        }
+    }
+
     /// An expression for "now plus as many milliseconds as `parameter` holds".
     #[must_use]
     pub fn now_plus_millis(self, parameter: &str) -> String {
@@ -78,6 +89,18 @@ impl Dialect {
         }
     }
 
+    /// An expression for the time `column`, or null where it is none that a program can hold. PostgreSQL
+    /// knows `-infinity` and the year 294276; reading them is a panic in the library below.
+    #[must_use]
+    pub fn readable(self, column: &str) -> String {
+        match self {
+            Self::Sqlite => column.to_owned(),
+            Self::Postgres => format!(
+                "CASE WHEN {column} BETWEEN '0001-01-01' AND '9999-12-31' THEN {column} END"
+            ),
+        }
+    }
+
     /// The end of a select that locks its rows until the transaction's end. SQLite has one writer at
     /// a time and needs none, in a transaction of [`crate::begin_write`].
     #[must_use]
@@ -85,6 +108,16 @@ impl Dialect {
         match self {
             Self::Sqlite => "",
             Self::Postgres => "FOR UPDATE",
+        }
+    }
+
+    /// The end of a select whose rows nobody may change until the transaction's end. SQLite has one
+    /// writer at a time and needs none.
+    #[must_use]
+    pub fn for_share(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => "FOR SHARE",
         }
     }
 

@@ -22,6 +22,9 @@ use tokio_util::sync::CancellationToken;
 /// How often the SQLite watcher looks. One look costs some microseconds.
 const SQLITE_WATCH_INTERVAL: Duration = Duration::from_millis(5);
 
+/// After so long without a hint the listener asks whether its connection still works.
+const QUIET: Duration = Duration::from_secs(10);
+
 /// A hint that takes longer has no worth any more.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -65,10 +68,12 @@ impl HintSender {
                 let mut connection = None;
                 loop {
                     hint.given().await;
-                    let sent =
-                        tokio::time::timeout(NOTIFY_TIMEOUT, notify(&db, channel, &mut connection));
-                    if !matches!(sent.await, Ok(Ok(()))) {
-                        connection = None; // this hint is lost, the next one gets a new connection
+                    for _ in 0..2 {
+                        let sent = notify(&db, channel, &mut connection);
+                        match tokio::time::timeout(NOTIFY_TIMEOUT, sent).await {
+                            Ok(Ok(())) => break,
+                            _ => connection = None, // once more, on a new one
+                        }
                     }
                     tokio::time::sleep(NOTIFY_GAP).await;
                 }
@@ -151,7 +156,13 @@ async fn listen_postgres(
         // Whatever was sent while we were not listening: one look covers it all.
         hint.give();
         // `None` is a reconnect: notifications may have been lost.
-        listener.try_recv().await?;
+        let Ok(received) = tokio::time::timeout(QUIET, listener.try_recv()).await else {
+            // A connection that a firewall has dropped is as quiet as one that has nothing to say.
+            let alive = tokio::time::timeout(NOTIFY_TIMEOUT, listener.execute("SELECT 1")).await;
+            alive.map_err(|_| sqlx::Error::PoolTimedOut)??;
+            continue;
+        };
+        received?;
     }
 }
 

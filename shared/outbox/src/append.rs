@@ -22,7 +22,7 @@ pub async fn append(tx: &DatabaseTransaction, message: NewMessage) -> Result<Mes
          VALUES ($1, $2, $3, $4, $5, $6, {payload}, {headers}, {now})",
         payload = dialect.json("$7"),
         headers = dialect.json("$8"),
-        now = dialect.now(),
+        now = dialect.moment(),
     );
     let message_id = message.message_id;
     let values = [

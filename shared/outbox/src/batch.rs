@@ -43,9 +43,10 @@ impl Batch {
         let published = match desk.options.coordination {
             Coordination::Shared => publisher.publish(&messages).await,
             Coordination::Leader => {
-                let first_garbage = garbage.iter().map(|garbage| garbage.row.id).min();
-                let before =
-                    rows.iter().take_while(|row| first_garbage.is_none_or(|id| row.id < id));
+                let first_garbage = garbage.iter().map(|garbage| garbage.row.place()).min();
+                let before = rows.iter().take_while(|row| {
+                    first_garbage.is_none_or(|place| (Some(row.due), row.id) < place)
+                });
                 in_order(&desk, &*publisher, &ticket, &messages[..before.count()]).await
             }
         };

@@ -28,6 +28,8 @@ pub(crate) struct Claimed {
     pub(crate) payload: String,
     pub(crate) headers: String,
     pub(crate) occurred_on: DateTime<Utc>,
+    /// Since when it may be sent.
+    pub(crate) due: DateTime<Utc>,
     pub(crate) retry_count: i32,
 }
 
@@ -44,7 +46,16 @@ pub(crate) struct Failing {
     pub(crate) id: i64,
     pub(crate) message_id: String,
     pub(crate) kind: String,
+    /// `None`: it can't be read either.
+    pub(crate) due: Option<DateTime<Utc>>,
     pub(crate) retry_count: i32,
+}
+
+impl Failing {
+    /// Its place in the order of a claim. What can't be read comes first.
+    pub(crate) fn place(&self) -> (Option<DateTime<Utc>>, i64) {
+        (self.due, self.id)
+    }
 }
 
 /// The rows of one claim, in the order of writing.
@@ -57,6 +68,10 @@ pub(crate) struct Rows {
 impl Rows {
     pub(crate) fn len(&self) -> usize {
         self.readable.len() + self.garbage.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 
@@ -81,16 +96,25 @@ pub(crate) struct Place {
 ///
 /// The *head* is the row with no earlier unsent row of its aggregate. So one aggregate's messages are
 /// never in flight together, in this relay or in any other, and no failure can change their order.
-/// Rows that another relay is claiming right now are passed over.
-pub(crate) async fn due(db: &DatabaseConnection, claim: &Claim<'_>) -> Result<Rows, DbErr> {
+/// Rows that another relay is claiming right now are passed over; so are those that were due before
+/// `floor`.
+pub(crate) async fn due(
+    db: &DatabaseConnection,
+    claim: &Claim<'_>,
+    floor: Option<DateTime<Utc>>,
+) -> Result<Rows, DbErr> {
     let dialect = Dialect::of(db);
     let limit = claim.limit;
+    let above_floor = match floor {
+        Some(_) => "AND COALESCE(next_attempt_at, occurred_on) >= $4",
+        None => "",
+    };
     // No ORDER BY outside: rows come as the window has them, and the limit stops the search.
     let select = format!(
         "SELECT m.id FROM (
            SELECT id FROM outbox_messages
            WHERE status = 'Pending' AND {unclaimed}
-             AND COALESCE(next_attempt_at, occurred_on) <= {now}
+             AND COALESCE(next_attempt_at, occurred_on) <= {now} {above_floor}
            ORDER BY COALESCE(next_attempt_at, occurred_on), id LIMIT {window}) due
          CROSS JOIN outbox_messages m
          WHERE m.id = due.id AND {claimable} LIMIT {limit} {skip_locked}",
@@ -100,7 +124,7 @@ pub(crate) async fn due(db: &DatabaseConnection, claim: &Claim<'_>) -> Result<Ro
         claimable = claimable_head(dialect, claim.dead_letters),
         skip_locked = dialect.skip_locked("m"),
     );
-    carry_out(db, claim, &select, vec![]).await
+    carry_out(db, claim, &select, floor.map(Value::from).into_iter().collect()).await
 }
 
 /// Claims those of `ids` that are due heads still.
@@ -123,9 +147,14 @@ pub(crate) async fn heads(
     carry_out(db, claim, &select, vec![dialect.ids(ids)]).await
 }
 
-/// Claims the first rows of the whole outbox, whatever their aggregates: for a leader, which publishes
-/// one after another. Nothing, when any of them is claimed still by an earlier leader, or is dead.
-pub(crate) async fn front(db: &DatabaseConnection, claim: &Claim<'_>) -> Result<Rows, DbErr> {
+/// Claims the first rows of the whole outbox, whatever their aggregates: for the leader of this `token`,
+/// which publishes one after another. Nothing, when any of them is claimed still by an earlier leader,
+/// or is dead. A row whose earlier version comes later (it is to be tried again) is left out.
+pub(crate) async fn front(
+    db: &DatabaseConnection,
+    claim: &Claim<'_>,
+    token: &str,
+) -> Result<Rows, DbErr> {
     let dialect = Dialect::of(db);
     let nothing_dead = match claim.dead_letters {
         DeadLetterPolicy::Wait => {
@@ -133,16 +162,34 @@ pub(crate) async fn front(db: &DatabaseConnection, claim: &Claim<'_>) -> Result<
         }
         DeadLetterPolicy::Skip => "",
     };
+    // Until this statement has ended, nobody else can take the lead: then the next leader sees what it
+    // has claimed.
     let select = format!(
-        "WITH front AS (
-           SELECT id, claimed_until FROM outbox_messages WHERE status = 'Pending'
+        "WITH our_lead AS (
+           SELECT 1 AS yes FROM outbox_leases
+           WHERE name = 'leader' AND token = $4 AND held_until > {now} {for_share}),
+         front AS (
+           SELECT id, aggregate_type, aggregate_id, aggregate_version, claimed_until,
+             COALESCE(next_attempt_at, occurred_on) AS due
+           FROM outbox_messages WHERE status = 'Pending'
            ORDER BY COALESCE(next_attempt_at, occurred_on), id LIMIT {limit})
          SELECT id FROM front
-         WHERE NOT EXISTS (SELECT 1 FROM front WHERE claimed_until >= {now}) {nothing_dead}",
+         WHERE EXISTS (SELECT 1 FROM our_lead)
+           AND NOT EXISTS (SELECT 1 FROM front WHERE claimed_until >= {now}) {nothing_dead}
+           AND (
+             SELECT 1 FROM outbox_messages earlier
+             WHERE earlier.aggregate_type = front.aggregate_type
+               AND earlier.aggregate_id = front.aggregate_id
+               AND earlier.aggregate_version < front.aggregate_version
+               AND (COALESCE(earlier.next_attempt_at, earlier.occurred_on), earlier.id)
+                 > (front.due, front.id)
+               AND {blocking} LIMIT 1) IS NULL",
+        for_share = dialect.for_share(),
         limit = claim.limit,
         now = dialect.now(),
+        blocking = blocking(claim.dead_letters, "earlier"),
     );
-    carry_out(db, claim, &select, vec![]).await
+    carry_out(db, claim, &select, vec![token.into()]).await
 }
 
 /// The heads of the next aggregates after `place` that have unsent rows, `count` of them at most, and
@@ -245,7 +292,9 @@ async fn carry_out(
          WHERE id {among} AND {pending} AND {unclaimed}
          RETURNING id, message_id, aggregate_type, aggregate_id, aggregate_version, type,
            schema_version, CAST(payload AS text) AS payload, CAST(headers AS text) AS headers,
-           occurred_on, retry_count",
+           {occurred_on} AS occurred_on, {due} AS due, retry_count",
+        occurred_on = dialect.readable("occurred_on"),
+        due = dialect.readable("COALESCE(next_attempt_at, occurred_on)"),
         until = dialect.now_plus_millis("$3"),
         among = dialect.among_select(select),
         pending = pending("outbox_messages"),
@@ -262,7 +311,7 @@ async fn carry_out(
         }
     }
     // RETURNING is not ordered, whatever the select says.
-    rows.readable.sort_unstable_by_key(|row| (row.occurred_on, row.id));
+    rows.readable.sort_unstable_by_key(|row| (row.due, row.id));
     Ok(rows)
 }
 
@@ -278,6 +327,7 @@ fn read(row: &QueryResult) -> Result<Claimed, DbErr> {
         payload: row.try_get("", "payload")?,
         headers: row.try_get("", "headers")?,
         occurred_on: row.try_get("", "occurred_on")?,
+        due: row.try_get("", "due")?,
         retry_count: row.try_get("", "retry_count")?,
     })
 }
@@ -289,6 +339,7 @@ fn garbage(row: &QueryResult, error: &DbErr) -> Result<Garbage, DbErr> {
             id: row.try_get("", "id")?,
             message_id: row.try_get("", "message_id").unwrap_or_default(),
             kind: row.try_get("", "type").unwrap_or_default(),
+            due: row.try_get("", "due").ok(),
             retry_count: row.try_get("", "retry_count").unwrap_or_default(),
         },
         reason: format!("can't be read: {error}"),
@@ -301,6 +352,7 @@ impl Claimed {
             id: self.id,
             message_id: self.message_id.to_string(),
             kind: self.kind.clone(),
+            due: Some(self.due),
             retry_count: self.retry_count,
         }
     }

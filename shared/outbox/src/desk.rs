@@ -1,6 +1,7 @@
 //! Writes back what became of a batch, each kind in one statement.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use backon::{ConstantBuilder, Retryable};
@@ -18,7 +19,12 @@ pub(crate) struct Desk {
     pub(crate) db: DatabaseConnection,
     pub(crate) options: RelayOptions,
     pub(crate) totals: RelayTotals,
+    /// When it was last said of a type that its messages have no queue.
+    pub(crate) told: Mutex<HashMap<String, Instant>>,
 }
+
+/// How long nothing more is said of it.
+const QUIET: Duration = Duration::from_secs(60);
 
 /// A batch's claim, as far as writing back needs it.
 #[derive(Debug, Clone)]
@@ -66,8 +72,10 @@ impl Desk {
         let sent = self.mark_sent(ticket, &confirmed).await?;
         self.totals.unknown(unknown.len());
         let reason = Some("no answer from the broker");
-        store::release(&self.db, &ticket.token, &unknown, reason).await?;
-        store::release(&self.db, &ticket.token, &untouched, None).await?;
+        let ours = store::release(&self.db, &ticket.token, &unknown, reason).await?;
+        self.conflicts(unknown.len(), ours);
+        let ours = store::release(&self.db, &ticket.token, &untouched, None).await?;
+        self.conflicts(untouched.len(), ours);
         let mut wait = None;
         for ((kind, reason), ids) in &unroutable {
             wait = wait.max(self.postpone_unroutable(ticket, ids, kind, reason).await?);
@@ -94,16 +102,23 @@ impl Desk {
             })
             .await?;
         self.totals.sent(marked);
-        let lost = (ids.len() as u64).saturating_sub(marked);
         // After a try whose answer was lost, the rows may be missing because they are marked already.
-        if lost > 0 && tries == 1 {
+        if tries == 1 {
+            self.conflicts(ids.len(), marked);
+        }
+        Ok(marked)
+    }
+
+    /// The lease has ended before something was written back: another relay has these rows.
+    fn conflicts(&self, expected: usize, ours: u64) {
+        let lost = (expected as u64).saturating_sub(ours);
+        if lost > 0 {
             self.totals.lease_conflicts(lost);
             tracing::warn!(
                 lost,
-                "lease ended before the mark: another relay has these rows and will publish them again"
+                "lease ended before the answer was written down: another relay has these rows and publishes them"
             );
         }
-        Ok(marked)
     }
 
     /// Unroutable costs no try: the row is fine, a queue is missing. It heals when the binding is back.
@@ -115,11 +130,25 @@ impl Desk {
         reason: &str,
     ) -> Result<Option<Duration>, DbErr> {
         let reason = format!("unroutable: {reason}");
-        tracing::warn!(kind, messages = ids.len(), "{reason}; trying again slowly");
+        if self.is_news(kind) {
+            tracing::warn!(kind, messages = ids.len(), "{reason}; trying again slowly");
+        }
         self.totals.unroutable(ids.len());
         let delay = self.options.unroutable_interval;
-        store::postpone(&self.db, &ticket.token, ids, self.again(delay), &reason).await?;
+        let again = self.again(delay);
+        let ours = store::postpone(&self.db, &ticket.token, ids, again, &reason).await?;
+        self.conflicts(ids.len(), ours);
         Ok(self.leads().then_some(delay))
+    }
+
+    /// One line a minute for each type: there may be thousands of such messages, tried again and again.
+    fn is_news(&self, kind: &str) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let news = told.get(kind).is_none_or(|last| last.elapsed() > QUIET);
+        if news {
+            told.insert(kind.to_owned(), Instant::now());
+        }
+        news
     }
 
     /// Failures of the messages themselves. Rows that failed as often and for the same reason share
@@ -141,10 +170,13 @@ impl Desk {
             let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
             let delay = options.backoff.delay(options.backoff_base, failures, options.max_retries);
             let again = delay.map_or(Again::Never, |delay| self.again(delay));
-            let written = store::fail(&self.db, &ticket.token, &ids, again, &reason).await?;
+            let ours = store::fail(&self.db, &ticket.token, &ids, again, &reason).await?;
+            self.conflicts(ids.len(), ours.len() as u64);
             if again == Again::Never {
-                self.totals.dead(written);
-                for Failing { message_id, kind, .. } in &rows {
+                self.totals.dead(ours.len() as u64);
+                for Failing { message_id, kind, .. } in
+                    rows.iter().filter(|row| ours.contains(&row.id))
+                {
                     tracing::warn!(%message_id, kind, failures, "dead: {reason}");
                 }
             }
@@ -171,10 +203,9 @@ impl Desk {
         F: FnMut() -> W,
         W: Future<Output = Result<u64, DbErr>>,
     {
-        let left = self.options.lease.saturating_sub(ticket.claimed_at.elapsed());
-        let pause = Duration::from_millis(100);
-        let tries = usize::try_from(left.as_millis() / pause.as_millis()).unwrap_or(usize::MAX);
-        let pauses = ConstantBuilder::default().with_delay(pause).with_max_times(tries);
-        write.retry(pauses).when(|error| Failure::of(error).is_transient()).await
+        let pause = ConstantBuilder::default().with_delay(Duration::from_millis(100));
+        let in_time = || ticket.claimed_at.elapsed() < self.options.lease;
+        let again = |error: &DbErr| Failure::of(error).is_transient() && in_time();
+        write.retry(pause.without_max_times()).when(again).await
     }
 }

@@ -46,6 +46,11 @@ impl Lease {
         Ok(taken.rows_affected() == 1)
     }
 
+    /// Tells this holder from all others.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
     /// Gives it back, so that nobody has to wait for its end.
     pub(crate) async fn give_back(&self, db: &DatabaseConnection) -> Result<(), DbErr> {
         let sql = "DELETE FROM outbox_leases WHERE name = $1 AND token = $2";

@@ -27,6 +27,7 @@ pub mod dead_letters;
 mod desk;
 mod envelope;
 mod lease;
+mod look;
 mod message;
 mod options;
 mod publication;

@@ -6,7 +6,7 @@
 //! claimed; their lease ends and another pass publishes them, perhaps for the second time. The
 //! receiver's inbox makes that harmless; nothing else could.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
@@ -18,9 +18,10 @@ use tokio_util::sync::CancellationToken;
 use transport::{Link, LinkState, Publisher, Transport, TransportError};
 
 use crate::batch::{Batch, Relayed};
-use crate::claim::{self, Claim, Place, Rows};
+use crate::claim::{self, Claim, Rows};
 use crate::desk::{Desk, Ticket};
 use crate::lease::Lease;
+use crate::look::Look;
 use crate::{Coordination, InvalidRelayOptions, RelayOptions, RelayTotals};
 
 /// What a pass did.
@@ -69,10 +70,7 @@ pub struct Relay {
     leading: bool,
     /// A leader waits until then: its first row has failed.
     not_before: Instant,
-    /// Whether the next look goes from aggregate to aggregate.
-    by_aggregate: bool,
-    /// Where the next such walk begins.
-    place: Place,
+    look: Look,
     broker_link: Link,
     database_link: Link,
 }
@@ -97,14 +95,18 @@ impl Relay {
         options.validate()?;
         Ok(Self {
             leadership: Lease::new("leader", &options.owner),
-            desk: Arc::new(Desk { db, options, totals: RelayTotals::default() }),
+            desk: Arc::new(Desk {
+                db,
+                options,
+                totals: RelayTotals::default(),
+                told: Mutex::default(),
+            }),
             transport,
             publisher: None,
             hint: Hint::default(),
             leading: false,
             not_before: Instant::now(),
-            by_aggregate: false,
-            place: Place::default(),
+            look: Look::default(),
             broker_link: Link::new("broker"),
             database_link: Link::new("database"),
         })
@@ -208,56 +210,20 @@ impl Relay {
         // Before the claim: during an outage nothing is claimed, so no row pays for it.
         let publisher = self.session().await?;
         let ticket = Ticket { token: uuid::Uuid::now_v7().to_string(), claimed_at: Instant::now() };
+        let (db, claim) = (self.desk.db.clone(), self.claim(&ticket));
         let coordination = self.desk.options.coordination;
         let rows = match coordination {
-            Coordination::Shared => self.claim_heads(&ticket).await?,
+            Coordination::Shared => self.look.claim(&db, &claim).await?,
             Coordination::Leader if !self.lead().await? => return Ok(Found::Standby),
             Coordination::Leader if Instant::now() < self.not_before => Rows::default(),
-            Coordination::Leader => claim::front(&self.desk.db, &self.claim(&ticket)).await?,
+            Coordination::Leader => claim::front(&db, &claim, self.leadership.token()).await?,
         };
         self.database_link.up();
-        if rows.len() == 0 {
+        if rows.is_empty() {
             return Ok(Found::Nothing);
         }
         self.desk.totals.claimed(rows.len());
         Ok(Found::Batch(Batch { desk: self.desk.clone(), publisher, ticket, rows }))
-    }
-
-    /// Two ways to look. By age, the longest due first: best for many aggregates. From aggregate to
-    /// aggregate: best for few with many rows each, and when only rows that wait behind others are in
-    /// sight. A claim by age that came out short makes the next look go by aggregate; one that has not
-    /// seen all aggregates, or has seen none, makes it go by age again.
-    async fn claim_heads(&mut self, ticket: &Ticket) -> Result<Rows, DbErr> {
-        let desk = self.desk.clone();
-        let claim = self.claim(ticket);
-        if !self.by_aggregate {
-            let due = claim::due(&desk.db, &claim).await?;
-            self.by_aggregate = due.len() < desk.options.batch_size as usize;
-            if due.len() > 0 {
-                return Ok(due);
-            }
-        }
-        let at_the_start = self.place == Place::default();
-        let rows = self.walk(&claim).await?;
-        if rows.len() > 0 || at_the_start || self.place != Place::default() {
-            return Ok(rows);
-        }
-        self.walk(&claim).await // it came to the end: once more from the start
-    }
-
-    /// From aggregate to aggregate, on from where the last walk ended.
-    async fn walk(&mut self, claim: &Claim<'_>) -> Result<Rows, DbErr> {
-        let (db, count) = (&self.desk.db, self.desk.options.batch_size);
-        let dead_letters = self.desk.options.dead_letters;
-        let from_the_start = self.place == Place::default();
-        let (heads, last) = claim::heads_after(db, &self.place, dead_letters, count).await?;
-        let to_the_end = heads.len() < count as usize;
-        self.place = last.filter(|_| !to_the_end).unwrap_or_default();
-        self.by_aggregate = from_the_start && to_the_end && !heads.is_empty();
-        match heads.is_empty() {
-            true => Ok(Rows::default()),
-            false => claim::heads(db, claim, heads).await,
-        }
     }
 
     /// Takes note of what became of a batch.
@@ -266,14 +232,19 @@ impl Relay {
             self.not_before = Instant::now() + written.wait.unwrap_or_default();
             usize::try_from(written.sent).unwrap_or(usize::MAX)
         });
-        if let Some(error) = relayed.lost {
-            // Another batch may have told already, and a new session may be at work.
-            if self.publisher.as_ref().is_some_and(|now| Arc::ptr_eq(now, &relayed.publisher)) {
+        // Another batch may have told already, and a new session may be at work.
+        let is_ours =
+            self.publisher.as_ref().is_some_and(|now| Arc::ptr_eq(now, &relayed.publisher));
+        match relayed.lost {
+            Some(error) if is_ours => {
                 self.publisher = None;
+                if let Err(error) = written {
+                    self.database_link.down(&error);
+                }
+                Err(RelayError::Broker(error))
             }
-            return Err(RelayError::Broker(error));
+            _ => Ok(Pass::Moved { claimed: relayed.claimed, sent: written? }),
         }
-        Ok(Pass::Moved { claimed: relayed.claimed, sent: written? })
     }
 
     async fn session(&mut self) -> Result<Arc<dyn Publisher>, RelayError> {
@@ -335,8 +306,8 @@ fn relayed(ended: Result<Relayed, tokio::task::JoinError>) -> Relayed {
 fn outage_delays() -> impl Iterator<Item = Duration> {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(100))
-        .with_max_delay(Duration::from_secs(1))
-        .with_jitter()
+        .with_max_delay(Duration::from_millis(500))
+        .with_jitter() // up to as much again
         .without_max_times()
         .build()
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use database::Dialect;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, Value};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, Statement, Value};
 
 use crate::claim::pending;
 
@@ -55,17 +55,20 @@ pub(crate) async fn postpone(
     write_back(db, token, ids, &change, values).await
 }
 
-/// Counts a failure of the rows themselves.
+/// Counts a failure of the rows themselves. Returns those that were still ours.
 pub(crate) async fn fail(
     db: &DatabaseConnection,
     token: &str,
     ids: &[i64],
     again: Again,
     reason: &str,
-) -> Result<u64, DbErr> {
+) -> Result<Vec<i64>, DbErr> {
     let (change, values) = change(Dialect::of(db), again, reason);
     let change = format!("retry_count = retry_count + 1, {change}");
-    write_back(db, token, ids, &change, values).await
+    let mut statement = statement(Dialect::of(db), token, ids, &change, values);
+    statement.sql.push_str(" RETURNING id");
+    let rows = db.query_all_raw(statement).await?;
+    rows.iter().map(|row| row.try_get("", "id")).collect()
 }
 
 fn change(dialect: Dialect, again: Again, reason: &str) -> (String, Vec<Value>) {
@@ -88,7 +91,6 @@ fn change(dialect: Dialect, again: Again, reason: &str) -> (String, Vec<Value>) 
     }
 }
 
-/// The one place that writes to claimed rows: always with the token, and always ending the claim.
 async fn write_back(
     db: &DatabaseConnection,
     token: &str,
@@ -99,9 +101,19 @@ async fn write_back(
     if ids.is_empty() {
         return Ok(0);
     }
-    let dialect = Dialect::of(db);
-    let mut values = vec![token.into(), dialect.ids(ids.iter().copied())];
-    values.extend(parameters);
+    let statement = statement(Dialect::of(db), token, ids, change, parameters);
+    Ok(db.execute_raw(statement).await?.rows_affected())
+}
+
+/// The one statement that writes to claimed rows: always with the token, and always ending the claim.
+/// `change` has its parameters from `$3` on.
+fn statement(
+    dialect: Dialect,
+    token: &str,
+    ids: &[i64],
+    change: &str,
+    parameters: Vec<Value>,
+) -> Statement {
     let sql = format!(
         "UPDATE outbox_messages
          SET {change}, claimed_by = NULL, claim_token = NULL, claimed_until = NULL
@@ -109,8 +121,8 @@ async fn write_back(
         pending = pending("outbox_messages"),
         among = dialect.among("$2"),
     );
-    let result = db.execute_raw(dialect.statement(sql, values)).await?;
-    Ok(result.rows_affected())
+    let values = [token.into(), dialect.ids(ids.iter().copied())];
+    dialect.statement(sql, values.into_iter().chain(parameters))
 }
 
 /// How many rows are in each state.

@@ -13,8 +13,8 @@ pub struct Totals {
     pub claimed: u64,
     /// Rows marked as sent.
     pub sent: u64,
-    /// Answers of the broker that came to no mark, for the lease had ended: published, and to be
-    /// published again by another relay.
+    /// Rows whose answer could not be written down, for the lease had ended: another relay has them, and
+    /// publishes them (again).
     pub lease_conflicts: u64,
     /// Messages without an answer from the broker, to be published again.
     pub unknown: u64,

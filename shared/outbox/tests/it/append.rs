@@ -209,3 +209,26 @@ async fn any_text_and_any_number_that_json_can_hold_survives(outbox: Outbox) {
 fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs()
 }
+
+/// PostgreSQL only: there, `now()` is the time at which the transaction began.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_time_of_a_message_is_when_it_was_appended_and_not_when_its_transaction_began() {
+    let outbox = Outbox::new(test_kit::Backing::Servers).await;
+    let (early, late) = (begin_write(&outbox.db).await, begin_write(&outbox.db).await);
+    let (early, late) = (early.expect("a transaction"), late.expect("a transaction"));
+    for tx in [&early, &late] {
+        tx.execute_unprepared("SELECT 1").await.expect("it has begun");
+    }
+    // The later transaction gets the aggregate's lock first.
+    outbox::append(&late, message("a", 2)).await.expect("appended");
+    late.commit().await.expect("committed");
+    outbox::append(&early, message("a", 3)).await.expect("appended");
+    early.commit().await.expect("committed");
+
+    let sql = "SELECT aggregate_version FROM outbox_messages ORDER BY occurred_on";
+    let rows = outbox.db.query_all_raw(Dialect::Postgres.statement(sql, [])).await;
+    let rows = rows.expect("rows");
+    let versions: Vec<i64> =
+        rows.iter().map(|row| row.try_get("", "aggregate_version").expect("a version")).collect();
+    assert_eq!(versions, [2, 3]);
+}

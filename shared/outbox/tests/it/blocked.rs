@@ -3,7 +3,7 @@
 use database::Dialect;
 use outbox::{Backoff, DeadLetterPolicy, Pass, RelayOptions};
 use sea_orm::ConnectionTrait;
-use test_kit::Backing;
+use test_kit::{Backing, eventually};
 use transport::Outcome;
 
 use crate::bench::{HOUR, Outbox, message, quick};
@@ -12,6 +12,7 @@ use crate::broker::aggregate;
 on_both_databases!(
     a_head_is_found_behind_any_number_of_rows_that_wait_behind_others,
     the_walk_from_aggregate_to_aggregate_comes_round_to_all_of_them,
+    a_healthy_aggregate_behind_many_stuck_ones_does_not_wait_for_a_poll,
     a_message_that_is_to_be_tried_later_is_not_in_the_way_of_those_that_are_due,
     the_rest_of_an_aggregate_passes_a_dead_head_where_dead_letters_are_skipped,
 );
@@ -65,6 +66,16 @@ async fn the_walk_from_aggregate_to_aggregate_comes_round_to_all_of_them(outbox:
     let mut sent: Vec<_> = outbox.broker.published().iter().map(aggregate).collect();
     sent.sort_unstable();
     assert_eq!(sent, ["d", "d2", "h", "h2"]);
+}
+
+async fn a_healthy_aggregate_behind_many_stuck_ones_does_not_wait_for_a_poll(outbox: Outbox) {
+    for number in 0..10 {
+        append_blocked(&outbox, &format!("stuck-{number}"), 3).await;
+    }
+    outbox.append(message("zebra", 1)).await;
+    let running = outbox.run_relay(RelayOptions { poll_interval: HOUR, ..small() });
+    eventually("the healthy one is sent", async || outbox.counts().await.sent == 1).await;
+    running.stop().await;
 }
 
 async fn a_message_that_is_to_be_tried_later_is_not_in_the_way_of_those_that_are_due(

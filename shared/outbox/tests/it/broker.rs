@@ -25,6 +25,8 @@ struct State {
     gate: Mutex<Option<Gate>>,
     /// The next publish ends its session.
     lose_next: AtomicBool,
+    /// The same, but of the publish after the one that stands in the gate.
+    lose_after_gate: AtomicBool,
     /// Sessions that are open fail their next check.
     break_sessions: AtomicUsize,
     away: AtomicBool,
@@ -82,6 +84,11 @@ impl FakeBroker {
     /// The next publish ends its session, with the outcomes of the script.
     pub(crate) fn lose_session_at_next_publish(&self) {
         self.0.lose_next.store(true, Ordering::SeqCst);
+    }
+
+    /// The publish after the one in the gate ends their session.
+    pub(crate) fn lose_session_after_the_gate(&self) {
+        self.0.lose_after_gate.store(true, Ordering::SeqCst);
     }
 
     /// Every session that is open now is dead, and says so when it is asked.
@@ -172,7 +179,15 @@ impl Publisher for Session {
         lock(&state.batches).push(messages.to_vec());
         let gate = lock(&state.gate).take();
         if let Some(gate) = gate {
+            if state.lose_after_gate.swap(false, Ordering::SeqCst) {
+                state.lose_next.store(true, Ordering::SeqCst);
+            }
             gate.pass().await;
+        }
+        if self.lost.load(Ordering::SeqCst) {
+            // Another batch lost the session meanwhile.
+            let outcomes = vec![Outcome::Unknown; messages.len()];
+            return Published { outcomes, lost: Some(lost()) };
         }
         let outcomes = match lock(&state.script).as_mut() {
             Some(script) => messages.iter().map(script).collect(),

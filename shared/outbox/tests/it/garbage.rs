@@ -53,3 +53,26 @@ async fn what_the_broker_confirmed_is_marked_although_the_database_fails_at_firs
     assert_eq!(pass, Pass::Moved { claimed: 1, sent: 1 });
     assert_eq!(outbox.broker.published().len(), 1, "not published again");
 }
+
+/// PostgreSQL only: SQLite has no such time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_whose_time_no_program_can_hold_dies_alone() {
+    let outbox = Outbox::new(Backing::Servers).await;
+    for (aggregate, time) in [("before-all", "-infinity"), ("far", "4000-01-01 BC")] {
+        outbox
+            .execute(&format!(
+                "INSERT INTO outbox_messages (message_id, aggregate_type, aggregate_id,
+                   aggregate_version, type, payload, occurred_on)
+                 VALUES (gen_random_uuid(), 'order', '{aggregate}', 1, 'OrderPlaced', '{{}}',
+                   '{time}')"
+            ))
+            .await;
+    }
+    outbox.append(message("healthy", 1)).await;
+    let mut relay = outbox.relay(RelayOptions { backoff: Backoff::None, ..quick() });
+
+    assert_eq!(relay.run_once().await.expect("a pass"), Pass::Moved { claimed: 3, sent: 1 });
+    for aggregate in ["before-all", "far"] {
+        assert_eq!(outbox.row(aggregate, 1).await.status, "Dead");
+    }
+}

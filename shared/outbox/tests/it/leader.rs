@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use database::Dialect;
 use outbox::{Backoff, Coordination, DeadLetterPolicy, Pass, RelayOptions};
 use test_kit::eventually;
 use transport::{Message, Outcome};
@@ -18,6 +19,8 @@ on_both_databases!(
     another_relay_takes_over_when_the_leader_dies,
     a_leader_that_stops_hands_over_at_once,
     a_new_leader_claims_nothing_while_the_old_ones_claim_lasts,
+    a_leader_publishes_no_version_before_an_earlier_one_that_has_to_wait,
+    a_relay_whose_lead_was_taken_away_claims_nothing,
 );
 
 fn leader(owner: &str) -> RelayOptions {
@@ -159,4 +162,42 @@ async fn a_new_leader_claims_nothing_while_the_old_ones_claim_lasts(outbox: Outb
     gate.open();
     pass.await.expect("no panic").expect("a pass");
     assert_eq!(new.run_once().await.expect("a pass"), Pass::Moved { claimed: 5, sent: 5 });
+}
+
+/// It was postponed while the relays shared the work: by its due time it stands behind the next version.
+async fn a_leader_publishes_no_version_before_an_earlier_one_that_has_to_wait(outbox: Outbox) {
+    append_in_turns(&outbox).await;
+    outbox
+        .execute(
+            "UPDATE outbox_messages SET next_attempt_at = '2100-01-01T00:00:00+00:00'
+             WHERE aggregate_id = 'a' AND aggregate_version = 1",
+        )
+        .await;
+
+    outbox.relay(RelayOptions { batch_size: 5, ..leader("l") }).run_once().await.expect("a pass");
+
+    assert_eq!(outbox.broker.versions().get("a"), None);
+    assert_eq!(outbox.broker.versions()["b"], [1, 2, 3]);
+}
+
+async fn a_relay_whose_lead_was_taken_away_claims_nothing(outbox: Outbox) {
+    outbox.append(message("a", 1)).await;
+    // Between taking the lead and claiming, as it happens to a relay that is frozen there.
+    outbox
+        .execute(match Dialect::of(&outbox.db) {
+            Dialect::Postgres => {
+                "CREATE FUNCTION take_away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                   NEW.token = 'of another one'; RETURN NEW; END $$;
+                 CREATE TRIGGER take_away BEFORE INSERT ON outbox_leases FOR EACH ROW
+                   EXECUTE FUNCTION take_away()"
+            }
+            Dialect::Sqlite => {
+                "CREATE TRIGGER take_away AFTER INSERT ON outbox_leases BEGIN
+                   UPDATE outbox_leases SET token = 'of another one'; END"
+            }
+        })
+        .await;
+
+    assert_eq!(outbox.relay(leader("l")).run_once().await.expect("a pass"), Pass::Idle);
+    assert!(outbox.row("a", 1).await.is_unclaimed());
 }

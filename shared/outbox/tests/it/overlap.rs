@@ -2,6 +2,7 @@
 
 use outbox::RelayOptions;
 use test_kit::eventually;
+use tokio_util::sync::CancellationToken;
 use transport::Outcome;
 
 use crate::bench::{Outbox, message, quick};
@@ -11,6 +12,7 @@ on_both_databases!(
     an_aggregate_is_in_one_of_the_overlapping_batches_only,
     the_rows_behind_a_batch_go_as_soon_as_it_is_marked,
     batches_that_a_lost_session_had_in_flight_are_published_again_and_cost_no_try,
+    the_late_news_of_an_old_sessions_loss_does_not_touch_the_new_session,
 );
 
 /// Batches of two, two of them at once, and no poll that could help.
@@ -82,4 +84,28 @@ async fn batches_that_a_lost_session_had_in_flight_are_published_again_and_cost_
     running.stop().await;
     let rows = outbox.all_rows().await;
     assert!(rows.iter().all(|row| row.retry_count == 0 && row.is_unclaimed()), "{rows:?}");
+}
+
+async fn the_late_news_of_an_old_sessions_loss_does_not_touch_the_new_session(outbox: Outbox) {
+    for number in 0..6 {
+        outbox.append(message(&format!("a{number}"), 1)).await;
+    }
+    let gate = outbox.broker.hold_next_publish();
+    let relay = outbox.relay(options());
+    let mut health = relay.health().broker;
+    let stop = CancellationToken::new();
+    outbox.broker.lose_session_after_the_gate();
+    let running = tokio::spawn(relay.run(stop.clone()));
+    gate.reached().await;
+    eventually("the second session has sent the others", async || outbox.counts().await.sent == 4)
+        .await;
+    assert_eq!(outbox.broker.sessions_opened(), 2);
+    health.mark_unchanged();
+
+    gate.open();
+    eventually("all are sent", async || outbox.counts().await.sent == 6).await;
+    assert!(!health.has_changed().expect("the relay lives"), "the broker was up all the time");
+    assert_eq!(outbox.broker.sessions_opened(), 2);
+    stop.cancel();
+    running.await.expect("no panic");
 }
