@@ -18,6 +18,7 @@ use inbox::parked::Replayer;
 use inbox::{Cleaner, Consumer, ConsumerOptions, RetentionOptions};
 use service_kit::admin::{AdminToken, parked_messages};
 use service_kit::health::Health;
+use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
 
 pub use settings::Settings;
@@ -28,7 +29,7 @@ const NAME: &str = "inventory-service";
 /// Runs the service until it is told to stop.
 ///
 /// # Errors
-/// A setting is invalid or the port is taken. Absent servers are no error: it waits for them.
+/// A setting is invalid, the port is taken, or a task has panicked. Absent servers are no error: it waits for them.
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
     telemetry::start(&settings.log, NAME)?;
     let shutdown = program::shutdown_token(&settings.life);
@@ -65,11 +66,9 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         .merge(parked_messages(replayer, admin))
         .merge(health.router());
 
-    let consuming = tokio::spawn(consumer.run(shutdown.clone()));
-    let cleaning = tokio::spawn(cleaner.run(shutdown.clone()));
+    let mut tasks = Tasks::new(shutdown.clone());
+    tasks.start("consumer", consumer.run(shutdown.clone()));
+    tasks.start("inbox cleaner", cleaner.run(shutdown.clone()));
     server::announce(&listener, "inventory-service");
-    server::serve(listener, router, shutdown).await?;
-    consuming.await?;
-    cleaning.await?;
-    Ok(())
+    tasks.beside(server::serve(listener, router, shutdown)).await
 }

@@ -7,6 +7,7 @@ use database::begin_write;
 use futures_util::FutureExt;
 use sea_orm::DatabaseTransaction;
 
+use crate::calls::tell_committed;
 use crate::counts::Count;
 use crate::transaction::{Arrival, insert};
 use crate::turns::{Turn, Turns};
@@ -107,7 +108,7 @@ impl<H: Handler> Worker<H> {
             }
         }
         if fates.contains(&Fate::Processed) {
-            self.handler.committed();
+            tell_committed(&self.handler);
         }
     }
 }
