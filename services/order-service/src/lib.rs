@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use contracts::STOCK_EVENTS_QUEUE;
 use inbox::parked::Replayer;
-use inbox::{Cleaner, Consumer, ConsumerOptions, RetentionOptions};
+use inbox::{Cleaner, Consumer, RetentionOptions};
 use service_kit::admin::{AdminToken, parked_messages};
 use service_kit::health::Health;
 use service_kit::tasks::Tasks;
@@ -41,15 +41,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let transport = settings.broker.transport(contracts::topology(), options)?;
     let listener = server::bind(settings.http_addr).await?;
 
-    let options = ConsumerOptions {
-        prefetch: settings.consumer.consumer_prefetch,
-        batch: settings.consumer.consumer_batch_size.into(),
-        concurrency: settings.consumer.consumer_concurrency.into(),
-        gap_wait: Some(settings.consumer.consumer_gap_wait),
-        max_attempts: settings.consumer.consumer_max_attempts,
-        retry_delay: settings.consumer.consumer_retry_delay,
-        ..ConsumerOptions::new(NAME, STOCK_EVENTS_QUEUE)
-    };
+    let options = settings.consumer.options(NAME, STOCK_EVENTS_QUEUE);
     let retention = RetentionOptions {
         retention: settings.retention.inbox(),
         window: settings.retention.window(),

@@ -49,6 +49,9 @@ pub(crate) enum Setback {
     Overtaken,
     /// The same id was used for another body.
     OtherBody,
+    /// A later version of its aggregate has taken effect, and there is more to know about this one:
+    /// it was started before, or parked.
+    Stale,
     /// The handler wants to be called again later.
     Retry(String),
     /// The handler has given up.

@@ -30,10 +30,7 @@ impl Tasks {
     ///
     /// # Errors
     /// Which task has ended too early, and why; or the server's error.
-    pub async fn beside(
-        self,
-        server: impl Future<Output = io::Result<()>>,
-    ) -> anyhow::Result<()> {
+    pub async fn beside(self, server: impl Future<Output = io::Result<()>>) -> anyhow::Result<()> {
         let Self { shutdown, mut running } = self;
         let serving = async {
             let served = server.await;
