@@ -17,9 +17,10 @@ use std::sync::Arc;
 
 use contracts::STOCK_EVENTS_QUEUE;
 use inbox::parked::Replayer;
-use inbox::{Cleaner, Consumer, ConsumerOptions, RetentionOptions};
+use inbox::{Cleaner, Consumer, RetentionOptions};
 use service_kit::admin::{AdminToken, parked_messages};
 use service_kit::health::Health;
+use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
 
 pub use settings::Settings;
@@ -30,7 +31,7 @@ const NAME: &str = "order-service";
 /// Runs the service until it is told to stop.
 ///
 /// # Errors
-/// A setting is invalid or the port is taken. Absent servers are no error: it waits for them.
+/// A setting is invalid, the port is taken, or a task has panicked. Absent servers are no error: it waits for them.
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
     telemetry::start(&settings.log, NAME)?;
     let shutdown = program::shutdown_token(&settings.life);
@@ -40,15 +41,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let transport = settings.broker.transport(contracts::topology(), options)?;
     let listener = server::bind(settings.http_addr).await?;
 
-    let options = ConsumerOptions {
-        prefetch: settings.consumer.consumer_prefetch,
-        batch: settings.consumer.consumer_batch_size.into(),
-        concurrency: settings.consumer.consumer_concurrency.into(),
-        gap_wait: Some(settings.consumer.consumer_gap_wait),
-        max_attempts: settings.consumer.consumer_max_attempts,
-        retry_delay: settings.consumer.consumer_retry_delay,
-        ..ConsumerOptions::new(NAME, STOCK_EVENTS_QUEUE)
-    };
+    let options = settings.consumer.options(NAME, STOCK_EVENTS_QUEUE);
     let retention = RetentionOptions {
         retention: settings.retention.inbox(),
         window: settings.retention.window(),
@@ -67,11 +60,9 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         .merge(parked_messages(replayer, admin))
         .merge(health.router());
 
-    let consuming = tokio::spawn(consumer.run(shutdown.clone()));
-    let cleaning = tokio::spawn(cleaner.run(shutdown.clone()));
+    let mut tasks = Tasks::new(shutdown.clone());
+    tasks.start("consumer", consumer.run(shutdown.clone()));
+    tasks.start("inbox cleaner", cleaner.run(shutdown.clone()));
     server::announce(&listener, "order-service");
-    server::serve(listener, router, shutdown).await?;
-    consuming.await?;
-    cleaning.await?;
-    Ok(())
+    tasks.beside(server::serve(listener, router, shutdown)).await
 }

@@ -33,6 +33,17 @@ pub(crate) async fn start<C: ConnectionTrait>(
     Ok(Some(starts.unsigned_abs()))
 }
 
+/// Whether starts of its handler are counted that have not come to an end.
+pub(crate) async fn are_counted<C: ConnectionTrait>(
+    tx: &C,
+    consumer: &str,
+    message_id: MessageId,
+) -> Result<bool, DbErr> {
+    let sql = "SELECT 1 AS found FROM inbox_attempts WHERE consumer = $1 AND message_id = $2";
+    let statement = Dialect::of(tx).statement(sql, [consumer.into(), message_id.into()]);
+    Ok(tx.query_one_raw(statement).await?.is_some())
+}
+
 /// Its handling has come to an end. Run it in the transaction that ends it.
 pub(crate) async fn forget<C: ConnectionTrait>(
     tx: &C,

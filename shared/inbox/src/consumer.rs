@@ -38,6 +38,8 @@ pub struct ConsumerOptions {
     /// Keeps the order of each aggregate by version (headers `aggregate-id`, `aggregate-version` and,
     /// if there is one, `aggregate-type`): a version that comes early waits so long for those
     /// before it, and one that comes late is dropped. Only for a queue that gets **all** versions.
+    /// Make it longer than [`retries_take`](Self::retries_take), and than a broker needs to notice
+    /// that a consumer has vanished: a version in another consumer's hands is not lost.
     /// `None`: messages are handled as they come.
     pub gap_wait: Option<Duration>,
 }
@@ -58,7 +60,29 @@ impl ConsumerOptions {
             gap_wait: None,
         }
     }
+
+    /// How long a message that fails at each try waits between them, in all.
+    #[must_use]
+    pub fn retries_take(&self) -> Duration {
+        let waits = self.max_attempts.saturating_sub(1);
+        let doubling = waits.min(LAST_DOUBLING);
+        let sum = (1..=doubling)
+            .fold(Duration::ZERO, |sum, starts| sum.saturating_add(self.delay_after(starts)));
+        sum.saturating_add(self.delay_after(waits).saturating_mul(waits - doubling))
+    }
+
+    /// The wait after so many starts.
+    pub(crate) fn delay_after(&self, starts: u32) -> Duration {
+        let doubled = 2u32.saturating_pow(starts.saturating_sub(1));
+        self.retry_delay.saturating_mul(doubled).min(LONGEST_DELAY)
+    }
 }
+
+/// Between two tries. A later instant could not be represented.
+const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// After so many starts the wait grows no more.
+const LAST_DOUBLING: u32 = u32::BITS + 1;
 
 /// What health checks may watch.
 #[derive(Debug, Clone)]

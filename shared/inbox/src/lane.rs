@@ -2,7 +2,6 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crash_points::crash_point;
 use futures_util::future::try_join_all;
@@ -160,8 +159,7 @@ impl<H: Handler> Lane<H> {
     fn set_aside(&mut self, mut work: Work<H::Event>, starts: u32, detail: &str) {
         tracing::debug!(starts, "handler failed: {detail}");
         self.worker.counts.add(Count::Retried);
-        let doubled = 2u32.saturating_pow(starts.saturating_sub(1));
-        let delay = self.worker.options.retry_delay.saturating_mul(doubled).min(LONGEST_DELAY);
+        let delay = self.worker.options.delay_after(starts);
         work.suspect = true;
         self.aside.push((Instant::now() + delay, work));
     }
@@ -176,6 +174,3 @@ async fn ack(ended: impl IntoIterator<Item = Delivery>) -> Result<(), TransportE
     }
     Ok(())
 }
-
-/// Between two tries. A later instant could not be represented.
-const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);

@@ -18,6 +18,7 @@
 
 mod aggregate;
 mod attempts;
+mod calls;
 mod consumer;
 mod counts;
 mod dead_letters;

@@ -28,6 +28,8 @@ pub enum Reason {
     DeliveryLimit,
     /// It waited longer than it was allowed to.
     Expired,
+    /// While it was tried again, a later version of its aggregate took effect.
+    Stale,
 }
 
 impl fmt::Display for Reason {
@@ -41,6 +43,7 @@ impl fmt::Display for Reason {
             Self::HandlerFailed => "handler_failed",
             Self::DeliveryLimit => "delivery_limit",
             Self::Expired => "expired",
+            Self::Stale => "stale",
         })
     }
 }
@@ -149,10 +152,16 @@ pub(crate) async fn is_parked(
     consumer: &str,
     delivery: &Delivery,
 ) -> Result<bool, DbErr> {
-    if !delivery.redelivered {
-        return Ok(false);
-    }
-    let fingerprint = fingerprint(&properties(&delivery.message), &delivery.message.body);
+    Ok(delivery.redelivered && was_parked(db, consumer, &delivery.message).await?)
+}
+
+/// Whether this message, or an equal one, was parked at some time.
+pub(crate) async fn was_parked<C: ConnectionTrait>(
+    db: &C,
+    consumer: &str,
+    message: &Message,
+) -> Result<bool, DbErr> {
+    let fingerprint = fingerprint(&properties(message), &message.body);
     let sql = "SELECT 1 AS found FROM parked_messages WHERE consumer = $1 AND fingerprint = $2";
     let statement = Dialect::of(db).statement(sql, [consumer.into(), fingerprint.into()]);
     Ok(db.query_one_raw(statement).await?.is_some())

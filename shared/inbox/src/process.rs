@@ -7,7 +7,9 @@ use database::begin_write;
 use futures_util::FutureExt;
 use sea_orm::DatabaseTransaction;
 
+use crate::calls::tell_committed;
 use crate::counts::Count;
+use crate::parking::was_parked;
 use crate::transaction::{Arrival, insert};
 use crate::turns::{Turn, Turns};
 use crate::work::{Fate, Readable, Setback, Work};
@@ -29,7 +31,7 @@ impl<H: Handler> Worker<H> {
                 (None, ..) | (_, _, Err(_)) => Fate::Early,
                 (Some(Arrival::OtherBody), ..) => return Err(Setback::OtherBody),
                 (Some(Arrival::Duplicate), ..) => Fate::Duplicate,
-                (Some(Arrival::First), Turn::Late, _) => Fate::Stale,
+                (Some(Arrival::First), Turn::Late, _) => self.drop_late(&tx, work).await?,
                 (Some(Arrival::First), _, Ok(read)) => self.call_handler(&tx, read).await?,
             });
             if let (true, Some(message_id)) = (work.suspect, work.message_id()) {
@@ -64,6 +66,25 @@ impl<H: Handler> Worker<H> {
         Ok(received.map(|read| read.and_then(|_| arrivals.next())).collect())
     }
 
+    /// A late version has no effect any more. One that was being tried again is no straggler that
+    /// the sender or the broker held up: its followers gave it up, and a person has to know.
+    async fn drop_late(
+        &self,
+        tx: &DatabaseTransaction,
+        work: &Work<H::Event>,
+    ) -> Result<Fate, Setback> {
+        let consumer = self.options.consumer.as_str();
+        let tried = match work.message_id() {
+            Some(message_id) => attempts::are_counted(tx, consumer, message_id).await?,
+            None => false,
+        };
+        // An inbox row for a copy would make a duplicate of the parked one, which had no effect.
+        if tried || was_parked(tx, consumer, &work.delivery.message).await? {
+            return Err(Setback::Stale);
+        }
+        Ok(Fate::Stale)
+    }
+
     async fn call_handler(
         &self,
         tx: &DatabaseTransaction,
@@ -94,7 +115,7 @@ impl<H: Handler> Worker<H> {
                 );
             }
             match fate {
-                Fate::Stale => tracing::info!(
+                Fate::Stale => tracing::warn!(
                     message_id,
                     aggregate,
                     version,
@@ -107,7 +128,7 @@ impl<H: Handler> Worker<H> {
             }
         }
         if fates.contains(&Fate::Processed) {
-            self.handler.committed();
+            tell_committed(&self.handler);
         }
     }
 }

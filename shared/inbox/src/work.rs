@@ -1,10 +1,9 @@
 use sea_orm::DbErr;
 use tokio::time::Instant;
-use transport::{Delivery, InvalidMessageId, Message, MessageId};
+use transport::{Delivery, MessageId};
 
 use crate::aggregate::Step;
-use crate::transaction::sha256_hex;
-use crate::{Handler, Reason, Unreadable};
+use crate::{Handler, Unreadable, calls};
 
 /// A delivery in hand, read once, however often it is tried.
 pub(crate) struct Work<E> {
@@ -50,6 +49,9 @@ pub(crate) enum Setback {
     Overtaken,
     /// The same id was used for another body.
     OtherBody,
+    /// A later version of its aggregate has taken effect, and there is more to know about this one:
+    /// it was started before, or parked.
+    Stale,
     /// The handler wants to be called again later.
     Retry(String),
     /// The handler has given up.
@@ -69,7 +71,7 @@ impl<E> Work<E> {
     where
         H: Handler<Event = E>,
     {
-        let read = read(handler, &delivery.message);
+        let read = calls::read(handler, &delivery.message);
         let step = ordered.then(|| Step::of(&delivery.message)).flatten();
         let suspect = delivery.redelivered;
         Self { delivery, read, step, suspect, patience: None }
@@ -93,14 +95,4 @@ impl<E> Work<E> {
     pub(crate) fn version(&self) -> i64 {
         self.step.as_ref().map_or(0, |step| step.version)
     }
-}
-
-fn read<H: Handler>(handler: &H, message: &Message) -> Result<Readable<H::Event>, Unreadable> {
-    let message_id = message.properties.message_id.as_deref().unwrap_or_default();
-    let message_id = message_id.parse().map_err(|error: InvalidMessageId| Unreadable {
-        reason: Reason::MalformedMessageId,
-        detail: format!("message_id: {error}"),
-    })?;
-    let event = handler.decode(message)?;
-    Ok(Readable { message_id, event, hash: sha256_hex(&message.body) })
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use transport::Link;
 
 use crate::consumer::{MAX_PAUSE, session_delays, sleep_or_stop};
-use crate::parking::{InTurn, Parking, is_parked};
+use crate::parking::{InTurn, Parking, is_parked, was_parked};
 use crate::turns::{Turn, Turns};
 use crate::work::{Fate, Setback, Work};
 use crate::{ConsumerCounts, ConsumerOptions, Handler, Reason, Unreadable, attempts};
@@ -106,6 +106,7 @@ impl<H: Handler> Worker<H> {
         match self.process(from_ref(work)).await {
             Ok(fates) => Ok(fates.into_iter().next().unwrap_or(Fate::Early)),
             Err(Setback::OtherBody) => Ok(self.park(work, InTurn::Unknown, &other_body()).await?),
+            Err(Setback::Stale) => Ok(self.park_stale(work).await?),
             Err(Setback::Park(detail)) => {
                 Ok(self.park(work, InTurn::Yes, &handler_failed(detail)).await?)
             }
@@ -128,8 +129,11 @@ impl<H: Handler> Worker<H> {
         if is_parked(&self.db, consumer, &work.delivery).await? {
             return Ok(Some(Fate::Duplicate));
         }
-        if Turns::of(&self.db, consumer, from_ref(work)).await?.turns == [Turn::Early] {
-            return Ok(Some(Fate::Early));
+        match Turns::of(&self.db, consumer, from_ref(work)).await?.turns.as_slice() {
+            [Turn::Early] => return Ok(Some(Fate::Early)),
+            // It will not be started. If starts are counted, they were real ones.
+            [Turn::Late] => return Ok(None),
+            _ => {}
         }
         *starts = self.start(work).await?;
         match starts {
@@ -181,6 +185,16 @@ impl<H: Handler> Worker<H> {
             true => Ok(Fate::Parked),
             false => Ok(Fate::Duplicate),
         }
+    }
+
+    async fn park_stale(&self, work: &Work<H::Event>) -> Result<Fate, DbErr> {
+        let consumer = self.options.consumer.as_str();
+        if was_parked(&self.db, consumer, &work.delivery.message).await? {
+            return Ok(Fate::Duplicate);
+        }
+        let detail = "a later version of its aggregate took effect while this one was tried again";
+        let why = Unreadable { reason: Reason::Stale, detail: detail.to_owned() };
+        self.park(work, InTurn::Unknown, &why).await
     }
 
     /// Waits before the same is tried again. `None`: the consumer stops.

@@ -108,6 +108,8 @@ async fn ready(State(health): State<Arc<Health>>) -> Response {
 impl Source {
     async fn state(&self) -> String {
         match self {
+            // Its owner is gone, and with it whoever would have told of an outage.
+            Self::Link(link) if link.has_changed().is_err() => "has ended".to_owned(),
             Self::Link(link) => match &*link.borrow() {
                 LinkState::Up => "ok".to_owned(),
                 LinkState::Unknown => "not connected yet".to_owned(),
@@ -130,5 +132,22 @@ async fn table_state(db: DatabaseConnection, table: &'static str) -> String {
         }
         Ok(Ok(Err(error))) => error.to_string(),
         Ok(Err(_)) | Err(_) => format!("no answer within {} s", CHECK_TIMEOUT.as_secs()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use transport::Link;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_link_whose_owner_is_gone_is_not_ok() {
+        let mut link = Link::new("broker");
+        let source = Source::Link(link.watch());
+        link.up();
+        assert_eq!(source.state().await, "ok");
+        drop(link);
+        assert_eq!(source.state().await, "has ended");
     }
 }

@@ -8,6 +8,7 @@ pub mod problem;
 pub mod program;
 pub mod server;
 pub mod settings;
+pub mod tasks;
 pub mod telemetry;
 pub mod trace;
 

@@ -1,6 +1,8 @@
 //! Settings that several programs share. Each is an environment variable and a flag of the same
 //! name; the text beside it is what `--help` shows.
 
+mod consumer;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+pub use consumer::ConsumerSettings;
 use database::{DayWindow, PoolSettings};
 use sea_orm::DatabaseConnection;
 use transport::{Topology, Transport, TransportOptions};
@@ -72,34 +75,6 @@ impl BrokerSettings {
     ) -> anyhow::Result<Arc<dyn Transport>> {
         transport::connect(&self.broker_url, topology, options).context("BROKER_URL")
     }
-}
-
-/// How this process reads its queue.
-#[derive(Debug, Clone, Args)]
-pub struct ConsumerSettings {
-    /// Deliveries in hand at most
-    #[arg(long, env, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..))]
-    pub consumer_prefetch: u16,
-
-    /// Messages in one transaction at most, 1 to 1000
-    #[arg(long, env, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub consumer_batch_size: u16,
-
-    /// PostgreSQL: transactions at the same time, 1 to 64; each takes a connection
-    #[arg(long, env, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub consumer_concurrency: u16,
-
-    /// How long a message waits for an earlier one about the same thing that has not come
-    #[arg(long, env, default_value = "10s", value_parser = duration)]
-    pub consumer_gap_wait: Duration,
-
-    /// Starts of a message's handler without success, before it is parked
-    #[arg(long, env, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub consumer_max_attempts: u32,
-
-    /// The wait before the second try; it doubles at each further one
-    #[arg(long, env, default_value = "1s", value_parser = duration)]
-    pub consumer_retry_delay: Duration,
 }
 
 /// How long messages are remembered. Every process of a system is told the same: what one of them

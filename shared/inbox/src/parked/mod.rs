@@ -112,7 +112,7 @@ impl FromStr for Reason {
     type Err = InvalidReason;
 
     fn from_str(text: &str) -> Result<Self, InvalidReason> {
-        const ALL: [Reason; 8] = [
+        const ALL: [Reason; 9] = [
             Reason::MalformedMessageId,
             Reason::DuplicateIdOtherBody,
             Reason::UnknownType,
@@ -121,6 +121,7 @@ impl FromStr for Reason {
             Reason::HandlerFailed,
             Reason::DeliveryLimit,
             Reason::Expired,
+            Reason::Stale,
         ];
         ALL.into_iter().find(|reason| reason.to_string() == text).ok_or(InvalidReason)
     }

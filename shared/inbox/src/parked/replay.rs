@@ -5,10 +5,12 @@ use std::panic::AssertUnwindSafe;
 use database::{Failure, begin_write};
 use futures_util::FutureExt;
 use sea_orm::{DatabaseConnection, DbErr};
-use transport::{InvalidMessageId, Message, MessageId};
+use transport::Message;
 
 use super::store::{self, Stored};
 use super::{ActionError, By, Filter, Outcome, ParkedId, Retried, Run, State};
+use crate::calls::{read, tell_committed};
+use crate::work::Readable;
 use crate::{Handler, InboxTransaction, Reason, Receipt, Unreadable, Verdict, begin};
 
 /// Messages that [`Replayer::retry_many`] looks up at a time.
@@ -133,7 +135,7 @@ impl<H: Handler> Replayer<H> {
     }
 
     async fn try_once(&self, id: ParkedId, message: &Message, by: &By) -> Result<Try, DbErr> {
-        let (message_id, event) = match self.read(message) {
+        let Readable { message_id, event, .. } = match read(&self.handler, message) {
             Ok(read) => read,
             Err(unreadable) => return Ok(Try::Failed(unreadable)),
         };
@@ -166,7 +168,7 @@ impl<H: Handler> Replayer<H> {
                 }
                 store::record(&tx, id, "retry", by, Some("processed")).await?;
                 tx.commit().await?;
-                self.handler.committed();
+                tell_committed(&self.handler);
                 Ok(Try::Done(Outcome::Processed))
             }
             Verdict::Retry(detail) | Verdict::Park(detail) => {
@@ -199,15 +201,6 @@ impl<H: Handler> Replayer<H> {
         store::record(&tx, id, "retry", by, Some(&outcome)).await?;
         tx.commit().await?;
         Err(ActionError::StillFailing { reason: why.reason, detail: why.detail })
-    }
-
-    fn read(&self, message: &Message) -> Result<(MessageId, H::Event), Unreadable> {
-        let message_id = message.properties.message_id.as_deref().unwrap_or_default();
-        let message_id = message_id.parse().map_err(|error: InvalidMessageId| Unreadable {
-            reason: Reason::MalformedMessageId,
-            detail: format!("message_id: {error}"),
-        })?;
-        Ok((message_id, self.handler.decode(message)?))
     }
 }
 

@@ -1,7 +1,7 @@
 //! A handler that does what the message says.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -32,6 +32,8 @@ pub(crate) enum Then {
     RetryTwice,
     Park,
     Panic,
+    /// The decoder panics.
+    PanicWhenRead,
     /// A statement that no database can ever understand.
     Nonsense,
     /// The same, and the handler takes no notice.
@@ -53,6 +55,7 @@ struct Seen {
     /// Names, and how often they still have to fail.
     failing: Mutex<BTreeMap<String, u32>>,
     committed: AtomicUsize,
+    panics_when_told: AtomicBool,
     waiting: Semaphore,
     go_on: Semaphore,
 }
@@ -63,6 +66,7 @@ impl Default for Seen {
             calls: Mutex::default(),
             failing: Mutex::default(),
             committed: AtomicUsize::default(),
+            panics_when_told: AtomicBool::default(),
             waiting: Semaphore::new(0),
             go_on: Semaphore::new(0),
         }
@@ -83,6 +87,11 @@ impl Actor {
     /// How often it was told of a commit.
     pub(crate) fn told_of_commits(&self) -> usize {
         self.0.committed.load(Ordering::SeqCst)
+    }
+
+    /// From now on it panics whenever it is told of a commit.
+    pub(crate) fn panic_when_told(&self) {
+        self.0.panics_when_told.store(true, Ordering::SeqCst);
     }
 
     /// Fails the next so many calls with a name, whatever its message says.
@@ -121,7 +130,11 @@ impl Handler for Actor {
 
     fn decode(&self, message: &Message) -> Result<Act, Unreadable> {
         match message.properties.kind.as_deref() {
-            Some(KIND) => json_body(message, 1),
+            Some(KIND) => {
+                let act: Act = json_body(message, 1)?;
+                assert!(act.then != Then::PanicWhenRead, "a test of a decoder that panics");
+                Ok(act)
+            }
             other => Err(Unreadable::unknown_type(other)),
         }
     }
@@ -134,7 +147,7 @@ impl Handler for Actor {
             return Ok(Verdict::Retry("told to fail".to_owned()));
         }
         Ok(match act.then {
-            Then::Ack => Verdict::Ack,
+            Then::Ack | Then::PanicWhenRead => Verdict::Ack,
             Then::Retry => Verdict::Retry("not yet".to_owned()),
             Then::RetryTwice if self.calls_of(&act.name) <= 2 => Verdict::Retry("soon".to_owned()),
             Then::RetryTwice => Verdict::Ack,
@@ -166,5 +179,7 @@ impl Handler for Actor {
 
     fn committed(&self) {
         self.0.committed.fetch_add(1, Ordering::SeqCst);
+        let panics = self.0.panics_when_told.load(Ordering::SeqCst);
+        assert!(!panics, "a test of a handler that panics when told of a commit");
     }
 }

@@ -1,5 +1,6 @@
 //! A handler that fails: tried again, parked at last, and no burden for its neighbours.
 
+use inbox::ConsumerOptions;
 use test_kit::{Backing, eventually};
 
 use crate::actor::Then;
@@ -13,6 +14,7 @@ on_both_databases!(
     a_handler_that_gives_up_has_its_message_parked_at_once,
     neighbours_flow_while_a_failed_message_waits,
     a_panic_does_not_disturb_the_next_message,
+    a_handler_that_panics_when_told_of_a_commit_loses_nothing,
 );
 
 async fn a_handler_that_asks_for_a_retry_is_called_again_until_it_succeeds(inbox: Inbox) {
@@ -105,4 +107,16 @@ async fn a_panic_does_not_disturb_the_next_message(inbox: Inbox) {
     assert_eq!(inbox.broker.acked(), [next]);
     assert_eq!(inbox.effects().await, ["next"]);
     running.stop().await;
+}
+
+async fn a_handler_that_panics_when_told_of_a_commit_loses_nothing(inbox: Inbox) {
+    inbox.actor.panic_when_told();
+    let one = ConsumerOptions { batch: 1, ..quick() };
+    let sent = ["a", "b"].map(|name| inbox.send(message(name, Then::Ack)));
+    let running = inbox.run_consumer(one);
+    eventually("both are settled", async || inbox.broker.settled().len() == 2).await;
+    running.stop().await;
+    assert_eq!(inbox.broker.acked(), sent);
+    assert_eq!(inbox.effects().await, ["a", "b"]);
+    assert_eq!(inbox.actor.told_of_commits(), 2);
 }

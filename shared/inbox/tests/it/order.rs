@@ -20,6 +20,8 @@ on_both_databases!(
     a_dead_letter_does_not_hold_its_followers,
     a_version_parked_before_its_turn_does_not_make_earlier_ones_late,
     a_version_that_is_tried_again_is_not_overtaken_by_its_followers,
+    a_version_that_is_tried_again_for_longer_than_the_gap_is_parked_and_never_dropped,
+    a_late_version_that_was_delivered_before_but_never_started_is_dropped,
     several_consumers_of_one_queue_keep_the_order_of_each_aggregate,
     without_readable_headers_messages_are_handled_as_they_come,
     types_of_aggregates_have_versions_of_their_own,
@@ -152,6 +154,45 @@ async fn a_version_that_is_tried_again_is_not_overtaken_by_its_followers(inbox: 
     let counts = run(&inbox, ConsumerOptions { batch: 1, ..hasty() }, messages).await;
     assert_eq!(inbox.actor.calls(), ["a1", "a1", "a1", "a2"]);
     assert_eq!(counts.totals().stale, 0);
+}
+
+/// Its followers are at another consumer, which can't see that it is being tried again.
+async fn a_version_that_is_tried_again_for_longer_than_the_gap_is_parked_and_never_dropped(
+    inbox: Inbox,
+) {
+    let first = about("a", 1, Then::Ack);
+    inbox.actor.fail("a1", u32::MAX);
+    inbox.send(first.clone());
+    let stubborn = ConsumerOptions { prefetch: 1, max_attempts: 1000, ..hasty() };
+    let (one, one_counts) = start(inbox.consumer(stubborn));
+    eventually("it is tried again", async || !inbox.starts().await.is_empty()).await;
+    inbox.send(about("a", 2, Then::Ack));
+    let (other, other_counts) = start(inbox.consumer(hasty()));
+    eventually("both are settled", async || inbox.broker.settled().len() == 2).await;
+    one.stop().await;
+
+    let parked = inbox.parked().await;
+    assert_eq!(parked.len(), 1);
+    assert_eq!((parked[0].reason.as_str(), &parked[0].body), ("stale", &first.body));
+    assert_eq!(inbox.effects().await, ["a2"]);
+    assert_eq!(inbox.starts().await, []);
+    assert_eq!((one_counts.totals().parked, other_counts.totals().gaps_given_up), (1, 1));
+
+    // A copy must not look like its effect.
+    inbox.send(first);
+    eventually("the copy is settled", async || inbox.broker.settled().len() == 3).await;
+    other.stop().await;
+    inbox.broker.acked();
+    assert_eq!((inbox.known().await, inbox.parked().await.len()), (1, 1));
+}
+
+async fn a_late_version_that_was_delivered_before_but_never_started_is_dropped(inbox: Inbox) {
+    run(&inbox, hasty(), vec![about("a", 2, Then::Ack)]).await;
+    inbox.broker.redeliver(QUEUE, about("a", 1, Then::Ack));
+    let (running, counts) = start(inbox.consumer(hasty()));
+    eventually("both are settled", async || inbox.broker.settled().len() == 2).await;
+    running.stop().await;
+    assert_eq!((counts.totals().stale, inbox.parked().await.len()), (1, 0));
 }
 
 async fn several_consumers_of_one_queue_keep_the_order_of_each_aggregate(inbox: Inbox) {

@@ -24,6 +24,7 @@ on_both_databases!(
     of_a_retry_and_a_discard_at_once_only_one_takes_place,
     a_message_that_fails_again_stays_parked_with_the_new_reason_and_no_effect,
     a_message_that_cannot_be_read_stays_parked,
+    a_retry_survives_a_handler_that_panics_around_its_transaction,
     only_a_parked_message_of_this_consumer_can_be_retried,
     a_discarded_message_stays_visible_and_is_never_retried,
     every_action_records_who_when_why_and_what_came_of_it,
@@ -202,6 +203,20 @@ async fn a_message_that_cannot_be_read_stays_parked(inbox: Inbox) {
         assert_eq!(inbox.state(id).await, State::Parked);
     }
     assert_eq!(inbox.effects().await, ["known"]);
+}
+
+async fn a_retry_survives_a_handler_that_panics_around_its_transaction(inbox: Inbox) {
+    let messages = [message("poison", Then::PanicWhenRead), healing(&inbox, "it")];
+    let ids = inbox.park(messages).await;
+    let refused = inbox.replayer().retry(ids[0], &by("ann")).await.expect_err("still failing");
+    let ActionError::StillFailing { reason, detail } = refused else { panic!("{refused}") };
+    assert_eq!((reason, detail.as_str()), (Reason::MalformedBody, "the decoder panicked"));
+    assert_eq!(inbox.state(ids[0]).await, State::Parked);
+
+    inbox.actor.panic_when_told();
+    let outcome = inbox.replayer().retry(ids[1], &by("ann")).await.expect("retried");
+    assert_eq!(outcome, Outcome::Processed);
+    assert_eq!(inbox.state(ids[1]).await, State::Retried);
 }
 
 async fn only_a_parked_message_of_this_consumer_can_be_retried(inbox: Inbox) {

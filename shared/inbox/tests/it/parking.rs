@@ -16,6 +16,7 @@ on_both_databases!(
     garbage_that_comes_again_without_having_been_parked_is_parked,
     equal_garbage_that_was_sent_twice_is_parked_twice,
     text_with_nul_can_be_parked,
+    a_message_whose_decoder_panics_is_parked_and_the_queue_flows_on,
 );
 
 fn garbage() -> Vec<(&'static str, Message)> {
@@ -164,6 +165,22 @@ async fn equal_garbage_that_was_sent_twice_is_parked_twice(inbox: Inbox) {
     eventually("both are settled", async || inbox.broker.settled().len() == 2).await;
     running.stop().await;
     assert_eq!(inbox.parked().await.len(), 2);
+}
+
+async fn a_message_whose_decoder_panics_is_parked_and_the_queue_flows_on(inbox: Inbox) {
+    let poison = inbox.send(message("poison", Then::PanicWhenRead));
+    let neighbour = inbox.send(message("neighbour", Then::Ack));
+    let running = inbox.run_consumer(quick());
+    eventually("both are settled", async || inbox.broker.settled().len() == 2).await;
+    running.stop().await;
+    assert_eq!(inbox.broker.acked(), [poison, neighbour]);
+    assert_eq!(inbox.effects().await, ["neighbour"]);
+    let parked = inbox.parked().await;
+    assert_eq!(parked.len(), 1);
+    assert_eq!(
+        (parked[0].reason.as_str(), parked[0].detail.as_str()),
+        ("malformed_body", "the decoder panicked")
+    );
 }
 
 /// PostgreSQL's text has no NUL, and a stranger may send one anywhere.
