@@ -11,6 +11,7 @@ use anyhow::Context;
 use outbox::{Cleaner, Relay};
 use service_kit::admin::AdminToken;
 use service_kit::health::Health;
+use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
 use transport::TransportOptions;
 
@@ -33,7 +34,8 @@ pub async fn run(invocation: Invocation) -> anyhow::Result<()> {
 /// Runs the relay until it is told to stop.
 ///
 /// # Errors
-/// A setting is invalid or the port is taken. Absent servers are no error: it waits for them.
+/// A setting is invalid, the port is taken, or a task has panicked. Absent servers are no error: it
+/// waits for them.
 pub async fn relay(settings: Settings) -> anyhow::Result<()> {
     let log_name = format!("relay of {}", settings.relay.relay_app_id);
     telemetry::start(&settings.log, &log_name)?;
@@ -60,11 +62,10 @@ pub async fn relay(settings: Settings) -> anyhow::Result<()> {
     let health = Health::default()
         .requires_table(&db, "outbox_messages")
         .requires_link("broker", relay.health().broker);
-    let relaying = tokio::spawn(relay.run(shutdown.clone()));
-    let cleaning = tokio::spawn(cleaner.run(shutdown.clone()));
+    let mut tasks = Tasks::new(shutdown.clone());
+    tasks.start("relay", relay.run(shutdown.clone()));
+    tasks.start("outbox cleaner", cleaner.run(shutdown.clone()));
     server::announce(&listener, "outbox-relay");
-    server::serve(listener, admin::router(admin).merge(health.router()), shutdown).await?;
-    relaying.await?;
-    cleaning.await?;
-    Ok(())
+    let router = admin::router(admin).merge(health.router());
+    tasks.beside(server::serve(listener, router, shutdown)).await
 }

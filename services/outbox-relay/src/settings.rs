@@ -66,7 +66,7 @@ impl OutboxRetention {
 #[derive(Debug, Clone, Args)]
 pub struct RelaySettings {
     /// The app_id of the messages: the service whose outbox this is
-    #[arg(long, env, default_value = "once-shop")]
+    #[arg(long, env, default_value = "once-shop", value_parser = app_id)]
     pub relay_app_id: String,
 
     /// Rows in one claim, 1 to 10000
@@ -106,7 +106,7 @@ pub struct RelaySettings {
     pub dead_letter_policy: DeadLetterPolicy,
 
     /// When to look again whether an unroutable message has found its queue
-    #[arg(long, env, default_value = "5s", value_parser = duration)]
+    #[arg(long, env, default_value = "5s", value_parser = at_least::<10>)]
     pub relay_unroutable_interval: Duration,
 }
 
@@ -132,5 +132,13 @@ impl RelaySettings {
             unroutable_interval: self.relay_unroutable_interval,
             ..RelayOptions::default()
         }
+    }
+}
+
+/// AMQP's limit for a name. A longer one would make every message too large to be sent.
+fn app_id(text: &str) -> Result<String, String> {
+    match text.len() {
+        1..=255 => Ok(text.to_owned()),
+        _ => Err("expected 1 to 255 bytes".to_owned()),
     }
 }

@@ -185,9 +185,15 @@ pub fn loopback(port: u16) -> SocketAddr {
 /// # Errors
 /// The text is no duration.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text)
-        .map_err(|_| "expected a duration such as 500ms, 10s or 7d".to_owned())
+    match humantime::parse_duration(text) {
+        Ok(duration) if duration <= LONGEST => Ok(duration),
+        Ok(_) => Err("expected at most 100 years".to_owned()),
+        Err(_) => Err("expected a duration such as 500ms, 10s or 7d".to_owned()),
+    }
 }
+
+/// Longer ones leave the calendars of the databases.
+const LONGEST: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
 
 /// Reads a duration of at least so many milliseconds.
 ///

@@ -250,10 +250,13 @@ async fn changed<const N: usize>(
 }
 
 fn read(row: &QueryResult) -> Result<Leased, DbErr> {
+    let (properties, headers) = (from_json(row, "properties"), from_json(row, "headers"));
+    // A row that somebody else wrote may hold anything. As an error it would end every session that
+    // takes it; so it is delivered as it is, without what can't be read, and is its receiver's to park.
     let mut message = Message {
         routing_key: row.try_get("", "routing_key")?,
-        properties: from_json(row, "properties")?,
-        headers: from_json(row, "headers")?,
+        properties: properties.unwrap_or_default(),
+        headers: headers.unwrap_or_default(),
         body: row.try_get("", "body")?,
     };
     if let Some(reason) = row.try_get::<Option<String>>("", "death_reason")? {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use sea_orm::{ConnectionTrait, DatabaseConnection, Statement};
 use test_kit::{connect, eventually, eventually_some};
-use transport::{Settlement, TransportOptions};
+use transport::{Properties, Settlement, TransportOptions};
 
 use crate::broker::{
     Broker, QUEUE, messages, number, numbers, options, orders, publish, receive, receive_many,
@@ -22,6 +22,7 @@ macro_rules! on_both_databases {
 on_both_databases!(
     requeued_messages_go_back_to_their_old_places,
     a_lease_is_renewed_as_long_as_its_holder_lives,
+    a_row_that_somebody_else_wrote_badly_is_delivered_and_stops_nobody,
 );
 
 async fn requeued_messages_go_back_to_their_old_places(broker: Broker) {
@@ -64,6 +65,20 @@ async fn a_lease_is_renewed_as_long_as_its_holder_lives(broker: Broker) {
     }
     assert!(rival.next().now_or_never().is_none(), "it was taken away");
     settle(held, Settlement::Ack).await;
+}
+
+async fn a_row_that_somebody_else_wrote_badly_is_delivered_and_stops_nobody(broker: Broker) {
+    publish(&*broker.publisher().await, &messages(0..2)).await;
+    let db = connect(&broker.url).expect("a pool");
+    let sql = "UPDATE broker_messages SET properties = '7', headers = '[]'
+               WHERE id = (SELECT MIN(id) FROM broker_messages)";
+    db.execute_unprepared(sql).await.expect("written");
+
+    let mut consumer = broker.consumer(10).await;
+    let bad = receive(&mut consumer).await;
+    assert_eq!(bad.message.properties, Properties::default());
+    assert_eq!(bad.message.body, messages(0..1)[0].body, "its body is intact");
+    assert_eq!(number(&receive(&mut consumer).await), 1);
 }
 
 async fn count(db: &DatabaseConnection, condition: &str) -> i64 {
