@@ -14,7 +14,7 @@ use service_kit::health::Health;
 use service_kit::{program, server, telemetry};
 use transport::TransportOptions;
 
-pub use cleanup::{Cleanup, cleanup};
+pub use cleanup::Cleanup;
 pub use invocation::Invocation;
 pub use operate::{Dead, Operation, Target, operate};
 pub use settings::{OutboxRetention, RelaySettings, Settings};
