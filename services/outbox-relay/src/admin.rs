@@ -76,7 +76,7 @@ async fn list_messages(
         cursor: parameters.parse("cursor", "the nextCursor of an earlier answer")?,
     };
     let found = in_background(async move { list(&admin.db, &filter, limit + 1).await }).await??;
-    Ok(Json(Page::new(found, limit, |entry| entry.id.to_string())))
+    Ok(Json(Page::new(found, limit, |entry| entry.cursor.to_string())))
 }
 
 async fn show_message(

@@ -23,16 +23,15 @@ pub struct Cleanup {
     pub retention: OutboxRetention,
 }
 
-/// Cleans up the outbox once, now, and says on standard output what came of it. With `dry_run` it
-/// only counts. A person who asks for it means now: the window of the day does not hold.
+/// Cleans up the outbox once, now, and says what came of it. With `dry_run` it only counts. A person
+/// who asks for it means now: the window of the day does not hold.
 ///
 /// # Errors
 /// The database is away, or another cleaner is at work.
-pub async fn cleanup(command: Cleanup) -> anyhow::Result<()> {
+pub(crate) async fn cleanup(command: Cleanup) -> anyhow::Result<String> {
     let name = format!("outbox-relay-cleanup-{}", std::process::id());
     let db = command.database.pool(&name)?;
-    println!("{}", clean(&db, command.retention.options(name), command.dry_run).await?);
-    Ok(())
+    clean(&db, command.retention.options(name), command.dry_run).await
 }
 
 async fn clean(

@@ -15,7 +15,7 @@ use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
 use transport::TransportOptions;
 
-pub use cleanup::{Cleanup, cleanup};
+pub use cleanup::Cleanup;
 pub use invocation::Invocation;
 pub use operate::{Dead, Operation, Target, operate};
 pub use settings::{OutboxRetention, RelaySettings, Settings};

@@ -38,6 +38,8 @@ impl Step {
             Self::Operate => &[
                 "DROP TABLE outbox_actions",
                 "DROP TABLE outbox_leases",
+                // Not there in a database that was made before it was.
+                "DROP INDEX IF EXISTS outbox_messages_discarded",
                 "DROP INDEX outbox_messages_dead",
                 "DROP INDEX outbox_messages_blocking",
                 "DROP INDEX outbox_messages_due",
@@ -86,7 +88,7 @@ async fn operate<C: ConnectionTrait>(connection: &C) -> Result<(), DbErr> {
     add_column(connection, "outbox_messages", DEAD_AT).await?;
     let replaced = ["DROP INDEX outbox_messages_pending", "DROP INDEX outbox_messages_unsent"];
     execute(connection, &replaced).await?;
-    execute(connection, &[DUE, BLOCKING, DEAD]).await?;
+    execute(connection, &[DUE, BLOCKING, DEAD, DISCARDED]).await?;
     create_table(connection, "outbox_leases", LEASES).await?;
     create_table(connection, "outbox_actions", ACTIONS).await?;
     execute(connection, &[ACTIONS_OF]).await
@@ -154,6 +156,10 @@ const BLOCKING: &str = "CREATE INDEX outbox_messages_blocking ON outbox_messages
 /// For people who look for them, and for a leader, which stops at one.
 const DEAD: &str =
     "CREATE INDEX outbox_messages_dead ON outbox_messages (id) WHERE status = 'Dead'";
+
+/// For people who look for them among all that were sent.
+const DISCARDED: &str =
+    "CREATE INDEX outbox_messages_discarded ON outbox_messages (id) WHERE status = 'Discarded'";
 
 /// The rows that wait, by the time when they are due. A row that is to be tried later stands behind
 /// all that are due now, so that the claim never reads over it.

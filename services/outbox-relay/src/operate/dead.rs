@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use outbox::dead_letters::{
-    self, ActionError, By, Filter, Horizon, Run, Selection, State, discard, retry, retry_many,
+    self, ActionError, By, Cursor, Filter, Horizon, Run, Selection, State, discard, retry,
+    retry_many,
 };
 use serde_json::json;
 use service_kit::admin::{Actor, Before, Why};
@@ -14,7 +15,7 @@ use super::{Target, database_error, print};
 /// What to do with dead messages
 #[derive(Debug, Clone, Subcommand)]
 pub enum Dead {
-    /// Lists messages, newest first
+    /// Lists messages, newest first; pending ones by the time when they are due, last first
     List(List),
     /// Shows everything about one message
     Show(Show),
@@ -41,7 +42,7 @@ pub struct List {
 
     /// Go on after an earlier list: what it named as the next cursor
     #[arg(long)]
-    pub cursor: Option<i64>,
+    pub cursor: Option<Cursor>,
 
     #[command(flatten)]
     #[allow(missing_docs, reason = "the group documents itself")]

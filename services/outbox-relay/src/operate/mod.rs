@@ -49,7 +49,7 @@ impl Target {
 pub async fn operate(operation: Operation) -> anyhow::Result<()> {
     match operation {
         Operation::Dead(dead) => dead::run(dead).await,
-        Operation::Cleanup(command) => cleanup(command).await,
+        Operation::Cleanup(command) => print::text(&cleanup(command).await?),
         Operation::Stats(target) => {
             let stats = outbox::dead_letters::stats(&target.open()?).await;
             print::stats(&stats.map_err(database_error)?, target.json)

@@ -7,12 +7,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use service_kit::list::Page;
 
-/// Prints a text, or JSON in its place. A reader that went away (`| head`) is no error.
+/// Prints a text, or JSON in its place.
 pub(super) fn line(text: &str, value: &impl Serialize, as_json: bool) -> anyhow::Result<()> {
-    let text = match as_json {
-        true => serde_json::to_string(value)?,
-        false => text.trim_end().to_owned(),
-    };
+    match as_json {
+        true => self::text(&serde_json::to_string(value)?),
+        false => self::text(text.trim_end()),
+    }
+}
+
+/// Prints a text. A reader that went away (`| head`) is no error.
+pub(super) fn text(text: &str) -> anyhow::Result<()> {
     match writeln!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
@@ -20,7 +24,7 @@ pub(super) fn line(text: &str, value: &impl Serialize, as_json: bool) -> anyhow:
 }
 
 pub(super) fn list(found: Vec<Entry>, limit: u64, as_json: bool) -> anyhow::Result<()> {
-    let page = Page::new(found, limit, |entry: &Entry| entry.id.to_string());
+    let page = Page::new(found, limit, |entry: &Entry| entry.cursor.to_string());
     let mut rows = vec![
         ["MESSAGE", "TYPE", "AGGREGATE", "STATE", "TRIES", "WRITTEN", "LAST ERROR"]
             .map(str::to_owned),
@@ -93,12 +97,13 @@ pub(super) fn retried(retried: Retried, dry_run: bool, as_json: bool) -> anyhow:
 
 pub(super) fn stats(stats: &Stats, as_json: bool) -> anyhow::Result<()> {
     let oldest = stats.oldest_pending_age_ms.map_or("none".to_owned(), |age| format!("{age} ms"));
+    let about = if stats.sent_is_estimate { "about " } else { "" };
     let rows = [
         ("pending", stats.pending.to_string()),
         ("  claimed", stats.claimed.to_string()),
         ("  failing", stats.failing.to_string()),
         ("  oldest", oldest),
-        ("sent", stats.sent.to_string()),
+        ("sent", format!("{about}{}", stats.sent)),
         ("dead", stats.dead.to_string()),
         ("  blocked messages", stats.blocked_messages.to_string()),
         ("  blocked aggregates", stats.blocked_aggregates.to_string()),

@@ -1,24 +1,37 @@
-//! The queries that only read. States stand in them as literals, so that the partial index of the
-//! rows that wait or are dead can serve: it stays short however many were sent.
+//! The queries that only look. Each list is read in the order of an index, and stops at its limit:
+//! rows that wait by `outbox_messages_due`, dead and discarded ones by the partial indexes of their own,
+//! all others by the primary key. States stand in them as literals, or no partial index would fit.
 
 use database::Dialect;
-use sea_orm::{ConnectionTrait, DbErr, QueryResult, Value};
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, TransactionTrait,
+    Value,
+};
 use transport::MessageId;
 
-use super::{Action, Claim, Details, Entry, Filter, State, Stats};
+use super::{Action, Claim, Cursor, Details, Entry, Filter, State};
 
-const ENTRY: &str = "id, message_id, status, type, aggregate_type, aggregate_id,
-  aggregate_version, retry_count, last_error, occurred_on, next_attempt_at, sent_at, dead_at";
+/// What [`entry`] reads.
+fn columns(dialect: Dialect) -> String {
+    format!(
+        "id, message_id, status, type, aggregate_type, aggregate_id, aggregate_version,
+         retry_count, last_error, occurred_on, next_attempt_at, sent_at, dead_at, {due}",
+        due = Cursor::due_column(dialect)
+    )
+}
 
-/// Messages, newest first.
+/// Messages, newest first; those that wait, the one that is due last first.
 ///
 /// # Errors
 /// Whatever the database answers.
-pub async fn list<C: ConnectionTrait>(
-    connection: &C,
+pub async fn list(
+    db: &DatabaseConnection,
     filter: &Filter,
     limit: u64,
 ) -> Result<Vec<Entry>, DbErr> {
+    let dialect = Dialect::of(db);
+    // By id, PostgreSQL might look for the few that wait among all that were sent.
+    let by_due = filter.state == Some(State::Pending);
     let mut values: Vec<Value> = vec![];
     let mut conditions = vec!["1 = 1".to_owned()];
     if let Some(state) = filter.state {
@@ -28,16 +41,37 @@ pub async fn list<C: ConnectionTrait>(
         values.push(kind.as_str().into());
         conditions.push(format!("type = ${}", values.len()));
     }
-    if let Some(cursor) = filter.cursor {
-        values.push(cursor.into());
-        conditions.push(format!("id < ${}", values.len()));
+    if let Some(cursor) = &filter.cursor {
+        values.push(cursor.id().into());
+        let id = values.len();
+        conditions.push(if by_due {
+            values.push(cursor.due(dialect));
+            format!("(COALESCE(next_attempt_at, occurred_on), id) < (${}, ${id})", values.len())
+        } else {
+            format!("id < ${id}")
+        });
     }
     let sql = format!(
-        "SELECT {ENTRY} FROM outbox_messages WHERE {} ORDER BY id DESC LIMIT {limit}",
-        conditions.join(" AND ")
+        "SELECT {} FROM outbox_messages WHERE {} ORDER BY {} LIMIT {limit}",
+        columns(dialect),
+        conditions.join(" AND "),
+        if by_due { "COALESCE(next_attempt_at, occurred_on) DESC, id DESC" } else { "id DESC" },
     );
-    let statement = Dialect::of(connection).statement(sql, values);
-    connection.query_all_raw(statement).await?.iter().map(entry).collect()
+    let tx = db.begin().await?;
+    by_index(&tx).await?;
+    let rows = tx.query_all_raw(dialect.statement(sql, values)).await?;
+    tx.commit().await?;
+    rows.iter().map(entry).collect()
+}
+
+/// For the rest of the transaction PostgreSQL goes by an index, wherever there is one. By its
+/// statistics it may prefer the table, with all sent rows in it: when they were taken, none of these
+/// had been sent yet.
+pub(super) async fn by_index(tx: &DatabaseTransaction) -> Result<(), DbErr> {
+    if Dialect::of(tx) == Dialect::Postgres {
+        tx.execute_unprepared("SET LOCAL enable_seqscan = off").await?;
+    }
+    Ok(())
 }
 
 /// Everything about one message.
@@ -50,9 +84,10 @@ pub async fn show<C: ConnectionTrait>(
 ) -> Result<Option<Details>, DbErr> {
     let dialect = Dialect::of(connection);
     let sql = format!(
-        "SELECT {ENTRY}, schema_version, CAST(payload AS text) AS payload,
+        "SELECT {columns}, schema_version, CAST(payload AS text) AS payload,
            CAST(headers AS text) AS headers, claimed_by, claimed_until
-         FROM outbox_messages WHERE message_id = $1"
+         FROM outbox_messages WHERE message_id = $1",
+        columns = columns(dialect),
     );
     let Some(row) = connection.query_one_raw(dialect.statement(sql, [id.into()])).await? else {
         return Ok(None);
@@ -64,53 +99,9 @@ pub async fn show<C: ConnectionTrait>(
     details(&row, actions).map(Some)
 }
 
-/// The outbox in figures.
-///
-/// # Errors
-/// Whatever the database answers.
-pub async fn stats<C: ConnectionTrait>(connection: &C) -> Result<Stats, DbErr> {
-    let dialect = Dialect::of(connection);
-    let mut stats = Stats::default();
-    let sql = "SELECT status, COUNT(*) AS n FROM outbox_messages GROUP BY status";
-    for row in connection.query_all_raw(dialect.statement(sql, [])).await? {
-        let n = row.try_get("", "n")?;
-        match State::of_column(&row.try_get::<String>("", "status")?)? {
-            State::Pending => stats.pending = n,
-            State::Sent => stats.sent = n,
-            State::Dead => stats.dead = n,
-            State::Discarded => stats.discarded = n,
-        }
-    }
-    let waiting = format!(
-        "SELECT {age} AS age, COUNT(CASE WHEN claimed_until > {now} THEN 1 END) AS claimed,
-           COUNT(CASE WHEN retry_count > 0 THEN 1 END) AS failing
-         FROM outbox_messages WHERE status = 'Pending'",
-        age = dialect.age_millis("MIN(occurred_on)"),
-        now = dialect.now(),
-    );
-    let blocked = "SELECT COUNT(*) AS aggregates, CAST(COALESCE(SUM(n), 0) AS bigint) AS messages
-         FROM (SELECT COUNT(*) AS n FROM outbox_messages m
-           WHERE m.status = 'Pending' AND EXISTS (
-             SELECT 1 FROM outbox_messages head
-             WHERE head.status = 'Dead' AND head.aggregate_type = m.aggregate_type
-               AND head.aggregate_id = m.aggregate_id
-               AND head.aggregate_version < m.aggregate_version)
-           GROUP BY m.aggregate_type, m.aggregate_id) blocked";
-    if let Some(row) = connection.query_one_raw(dialect.statement(waiting, [])).await? {
-        stats.oldest_pending_age_ms = row.try_get("", "age")?;
-        stats.claimed = row.try_get("", "claimed")?;
-        stats.failing = row.try_get("", "failing")?;
-    }
-    if let Some(row) = connection.query_one_raw(dialect.statement(blocked, [])).await? {
-        stats.blocked_messages = row.try_get("", "messages")?;
-        stats.blocked_aggregates = row.try_get("", "aggregates")?;
-    }
-    Ok(stats)
-}
-
 fn entry(row: &QueryResult) -> Result<Entry, DbErr> {
     Ok(Entry {
-        id: row.try_get("", "id")?,
+        cursor: Cursor::of_columns(row.try_get("", "due")?, row.try_get("", "id")?),
         message_id: row.try_get("", "message_id")?,
         state: State::of_column(&row.try_get::<String>("", "status")?)?,
         kind: row.try_get("", "type")?,

@@ -9,6 +9,8 @@
 //! published once already. So a message older than the inbox retention is refused, unless forced.
 
 mod act;
+mod cursor;
+mod figures;
 mod look;
 
 use std::fmt;
@@ -22,7 +24,9 @@ use serde_json::Value;
 use transport::MessageId;
 
 pub use act::{discard, retry, retry_many};
-pub use look::{list, show, stats};
+pub use cursor::{Cursor, InvalidCursor};
+pub use figures::stats;
+pub use look::{list, show};
 
 /// What became of a message so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -83,17 +87,17 @@ pub struct Filter {
     pub state: Option<State>,
     /// Only those of this type.
     pub kind: Option<String>,
-    /// Only those after this one in the list: its [`Entry::id`].
-    pub cursor: Option<i64>,
+    /// Only those after this one in the list: its [`Entry::cursor`].
+    pub cursor: Option<Cursor>,
 }
 
 /// A message as lists show it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// Its place in the order of writing.
+    /// Its place in lists.
     #[serde(skip)]
-    pub id: i64,
+    pub cursor: Cursor,
     /// The same in every attempt.
     pub message_id: MessageId,
     /// What became of it so far.
@@ -179,6 +183,8 @@ pub struct Stats {
     pub failing: i64,
     /// Confirmed by the broker and not cleaned up yet.
     pub sent: i64,
+    /// `sent` is what PostgreSQL's statistics say: there are too many to be counted at each look.
+    pub sent_is_estimate: bool,
     /// Given up, waiting for a person.
     pub dead: i64,
     /// Given up by a person.

@@ -3,7 +3,7 @@
 mod options;
 mod store;
 
-use std::time::Duration;
+use std::time::Instant;
 
 use database::Failure;
 use sea_orm::{DatabaseConnection, DbErr};
@@ -16,10 +16,6 @@ use crate::lease::Lease;
 
 /// What one cleaner has at a time, among all that share a database.
 const LEASE: &str = "cleanup";
-
-/// How long it has it without renewing. Each batch renews it, and no batch takes nearly as long:
-/// the server's own limit for a statement is 5 seconds.
-const LEASE_LENGTH: Duration = Duration::from_secs(30);
 
 /// What a run of the [`Cleaner`] came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +77,7 @@ impl Cleaner {
         if !self.options.window.is_open(&self.db).await? {
             return Ok(Cleaned::NotNow);
         }
-        if !self.lease.take(&self.db, LEASE_LENGTH).await? {
+        if !self.lease.take(&self.db, self.options.lease).await? {
             return Ok(Cleaned::Elsewhere);
         }
         let mut removed = 0;
@@ -96,28 +92,35 @@ impl Cleaner {
 
     /// Stops at the first rows that are too young, when the lease is lost, when the window closes.
     async fn walk(&self, removed: &mut u64, shutdown: &CancellationToken) -> Result<(), DbErr> {
-        let RetentionOptions { retention, mode, batch_size, .. } = self.options;
+        let RetentionOptions { retention, mode, batch_size, pause, .. } = self.options;
         let mut after = 0;
+        let mut renewed = Instant::now();
         while let Some(stretch) = store::stretch(&self.db, after, retention, batch_size).await? {
             if !stretch.removable.is_empty() {
                 *removed += store::remove(&self.db, &stretch.removable, retention, mode).await?;
-                // Locks and disk are free for the relay in between.
-                let pause = tokio::time::sleep(self.options.pause);
-                let _ = shutdown.run_until_cancelled(pause).await;
             } else if stretch.ends_young {
                 break;
             }
             after = stretch.last_id;
-            if shutdown.is_cancelled() || !self.may_go_on().await? {
+            // Locks and disk are free for the relay in between, also where there was only to read:
+            // millions of old rows that stay would be one tight loop.
+            let _ = shutdown.run_until_cancelled(tokio::time::sleep(pause)).await;
+            if shutdown.is_cancelled() || !self.may_go_on(&mut renewed).await? {
                 break;
             }
         }
         Ok(())
     }
 
-    async fn may_go_on(&self) -> Result<bool, DbErr> {
-        Ok(self.lease.take(&self.db, LEASE_LENGTH).await?
-            && self.options.window.is_open(&self.db).await?)
+    /// By time and not by batch: a renewal is a write, and where rows stay there is none besides.
+    async fn may_go_on(&self, renewed: &mut Instant) -> Result<bool, DbErr> {
+        if renewed.elapsed() >= self.options.lease / 3 {
+            if !self.lease.take(&self.db, self.options.lease).await? {
+                return Ok(false);
+            }
+            *renewed = Instant::now();
+        }
+        self.options.window.is_open(&self.db).await
     }
 }
 

@@ -27,8 +27,12 @@ pub struct RetentionOptions {
     pub window: DayWindow,
     /// Rows in one transaction.
     pub batch_size: u32,
-    /// The wait between two transactions, so that the relay's own are not held up.
+    /// The wait after each of them, also where nothing was to be removed, so that the relay's own are
+    /// not held up.
     pub pause: Duration,
+    /// How long it has the outbox to itself without renewing: when a cleaner dies, another one waits for
+    /// so long. It is renewed between two batches when a third of it is gone.
+    pub lease: Duration,
     /// The wait between two runs.
     pub interval: Duration,
 }
@@ -42,6 +46,7 @@ impl Default for RetentionOptions {
             window: DayWindow::Always,
             batch_size: 1000,
             pause: Duration::from_millis(100),
+            lease: Duration::from_secs(30),
             interval: Duration::from_secs(60),
         }
     }
@@ -56,9 +61,12 @@ pub enum InvalidRetentionOptions {
     /// A run without a pause after it is a busy loop.
     #[error("cleanup interval: expected at least 10 ms")]
     Interval,
-    /// It is the lease's length that keeps two cleaners apart, and it is renewed after each pause.
-    #[error("cleanup pause: expected at most 10 s")]
+    /// It is the lease that keeps two cleaners apart, and it is renewed after a pause.
+    #[error("cleanup pause: expected at most a third of the lease")]
     Pause,
+    /// With a shorter one, two cleaners take turns at each batch.
+    #[error("cleanup lease: expected at least 100 ms")]
+    Lease,
 }
 
 impl RetentionOptions {
@@ -73,7 +81,10 @@ impl RetentionOptions {
         if self.interval < Duration::from_millis(10) {
             return Err(InvalidRetentionOptions::Interval);
         }
-        if self.pause > Duration::from_secs(10) {
+        if self.lease < Duration::from_millis(100) {
+            return Err(InvalidRetentionOptions::Lease);
+        }
+        if self.pause > self.lease / 3 {
             return Err(InvalidRetentionOptions::Pause);
         }
         Ok(())

@@ -366,7 +366,7 @@ async fn lists_are_newest_first_and_their_pages_join_without_gap_or_double(outbo
     loop {
         let page = outbox.list(Filter { cursor, ..Filter::default() }, 2).await;
         let Some(last) = page.last() else { break };
-        cursor = Some(last.id);
+        cursor = Some(last.cursor.clone());
         pages.extend(page.iter().map(|entry| entry.message_id));
     }
     assert_eq!(pages, expected);
@@ -427,6 +427,7 @@ async fn the_figures_tell_what_waits_and_what_is_blocked(outbox: Outbox) {
         claimed: 1,
         failing: 1,
         sent: 1,
+        sent_is_estimate: false,
         dead: 3,
         discarded: 1,
         oldest_pending_age_ms: Some(age),

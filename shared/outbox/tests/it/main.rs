@@ -34,6 +34,7 @@ mod example;
 mod garbage;
 mod leader;
 mod lease;
+mod looks;
 mod order;
 mod outages;
 mod outcomes;

@@ -1,6 +1,6 @@
 //! Cleaning up: what was sent long ago goes, everything else stays.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{TimeDelta, Utc};
 use database::Dialect;
@@ -18,7 +18,8 @@ on_both_databases!(
     a_message_that_was_brought_back_from_the_archive_and_sent_again_is_archived_once,
     old_rows_behind_many_that_stay_are_found,
     while_another_cleaner_holds_the_lease_nothing_is_removed,
-    a_cleaner_that_lost_its_lease_stops,
+    a_cleaner_that_lost_its_lease_stops_when_it_is_to_renew_it,
+    where_all_rows_stay_a_cleaner_pauses_after_each_batch_and_writes_its_lease_once,
     a_cleaner_gives_its_lease_back,
     outside_of_the_window_of_the_day_nothing_is_removed,
     a_running_cleaner_removes_what_becomes_old_until_it_is_stopped,
@@ -247,7 +248,7 @@ async fn while_another_cleaner_holds_the_lease_nothing_is_removed(outbox: Outbox
     assert_eq!(cleaner.run_once().await.expect("a run"), Cleaned::Removed(1));
 }
 
-async fn a_cleaner_that_lost_its_lease_stops(outbox: Outbox) {
+async fn a_cleaner_that_lost_its_lease_stops_when_it_is_to_renew_it(outbox: Outbox) {
     for aggregate in ["a", "b", "c"] {
         outbox.aged(aggregate, "Sent", 8).await;
     }
@@ -256,11 +257,48 @@ async fn a_cleaner_that_lost_its_lease_stops(outbox: Outbox) {
         "UPDATE outbox_leases SET token = 'of-another', held_until = '2999-01-01T00:00:00+00:00'";
     outbox.at_each_deletion(taken_over, taken_over).await;
 
-    let options = RetentionOptions { batch_size: 1, ..weekly() };
+    // A third of the lease is gone after each pause.
+    let (pause, lease) = (Duration::from_millis(50), Duration::from_millis(150));
+    let options = RetentionOptions { batch_size: 1, pause, lease, ..weekly() };
     let cleaned = outbox.cleaner(options).run_once().await.expect("a run");
 
     assert_eq!(cleaned, Cleaned::Removed(1), "one batch, and no more");
     assert_eq!(outbox.aggregates_in("outbox_messages").await, ["b", "c", "young"]);
+}
+
+async fn where_all_rows_stay_a_cleaner_pauses_after_each_batch_and_writes_its_lease_once(
+    outbox: Outbox,
+) {
+    const BATCHES: u32 = 4;
+    let pause = Duration::from_millis(20);
+    for number in 0..2 * BATCHES {
+        outbox.aged(&format!("dead-{number}"), "Dead", 30).await;
+    }
+    outbox.execute("CREATE TABLE renewals (token text)").await;
+    let note = "INSERT INTO renewals VALUES (NEW.token)";
+    outbox
+        .execute(&match Dialect::of(&outbox.db) {
+            Dialect::Sqlite => {
+                format!("CREATE TRIGGER renewed AFTER UPDATE ON outbox_leases BEGIN {note}; END")
+            }
+            Dialect::Postgres => format!(
+                "CREATE FUNCTION renewed() RETURNS trigger LANGUAGE plpgsql AS
+                   $$ BEGIN {note}; RETURN NEW; END $$;
+                 CREATE TRIGGER renewed AFTER UPDATE ON outbox_leases
+                   FOR EACH ROW EXECUTE FUNCTION renewed()"
+            ),
+        })
+        .await;
+
+    let started = Instant::now();
+    let cleaner = outbox.cleaner(RetentionOptions { pause, ..weekly() });
+    assert_eq!(cleaner.run_once().await.expect("a run"), Cleaned::Removed(0));
+
+    // A lower bound: it holds on a machine of any speed.
+    assert!(started.elapsed() >= pause * BATCHES, "{:?}", started.elapsed());
+    let sql = "SELECT token FROM renewals";
+    let renewals = outbox.db.query_all_raw(Dialect::of(&outbox.db).statement(sql, [])).await;
+    assert_eq!(renewals.expect("rows").len(), 0, "it was taken, and never written again");
 }
 
 async fn a_cleaner_gives_its_lease_back(outbox: Outbox) {
