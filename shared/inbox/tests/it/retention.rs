@@ -46,7 +46,7 @@ impl Inbox {
         self.set_age("inbox_messages", "processed_at", days, &format!("message_id = '{id}'")).await;
     }
 
-    async fn set_age(&self, table: &str, column: &str, days: i64, which: &str) {
+    pub(crate) async fn set_age(&self, table: &str, column: &str, days: i64, which: &str) {
         let dialect = Dialect::of(&self.db);
         let sql =
             format!("UPDATE {table} SET {column} = {} WHERE {which}", dialect.millis_ago("$1"));
