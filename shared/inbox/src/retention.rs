@@ -46,8 +46,14 @@ pub enum Cleaned {
     Removed(u64),
 }
 
-/// Forgets what one consumer has processed longer ago than the retention: rows of `inbox_messages`
-/// and nothing else. Other consumers of the database have a retention of their own.
+/// A message that is tried again is started at least so often.
+const LONGEST_TRY: Duration = Duration::from_secs(2 * 24 * 3600);
+
+/// Forgets what one consumer has processed longer ago than the retention: rows of `inbox_messages`.
+/// Rows of `inbox_attempts` go as well when nobody has gone on with them for so long.
+///
+/// `inbox_positions` stays, one row for each aggregate: an aggregate that went on without its
+/// position would wait for versions that were there long ago. Other consumers of the database have a retention of their own.
 ///
 /// Any number may run: they pass over each other's rows, and deleting twice is deleting once.
 #[derive(Debug)]
@@ -87,7 +93,10 @@ impl Cleaner {
             return Ok(Cleaned::NotNow);
         }
         let mut removed = 0;
-        let walked = self.walk(&mut removed, shutdown).await;
+        let mut walked = self.walk(&mut removed, shutdown).await;
+        if walked.is_ok() {
+            walked = self.remove_attempts().await.map(|_| ());
+        }
         if removed > 0 {
             tracing::info!("Cleaned up {removed} inbox messages");
         }
@@ -111,28 +120,40 @@ impl Cleaner {
 
     async fn remove_batch(&self) -> Result<u64, DbErr> {
         let dialect = Dialect::of(&self.db);
-        let sql = removal(dialect, self.options.batch_size);
-        let retention = self.options.retention.min(FOR_EVER).as_millis();
-        let retention = i64::try_from(retention).unwrap_or(i64::MAX);
-        let values = [Value::from(self.consumer.as_str()), retention.into()];
+        let sql = removal(dialect, "inbox_messages", "processed_at", self.options.batch_size);
+        self.remove(sql, self.options.retention).await
+    }
+
+    /// Counted starts that nobody goes on with: their messages were taken off the queue by hand, say.
+    async fn remove_attempts(&self) -> Result<u64, DbErr> {
+        let dialect = Dialect::of(&self.db);
+        let sql = removal(dialect, "inbox_attempts", "started_at", self.options.batch_size);
+        self.remove(sql, self.options.retention.max(LONGEST_TRY)).await
+    }
+
+    async fn remove(&self, sql: String, age: Duration) -> Result<u64, DbErr> {
+        let dialect = Dialect::of(&self.db);
+        let age = age.min(FOR_EVER).as_millis();
+        let age = i64::try_from(age).unwrap_or(i64::MAX);
+        let values = [Value::from(self.consumer.as_str()), age.into()];
         let deleted = self.db.execute_raw(dialect.statement(sql, values)).await?;
         Ok(deleted.rows_affected())
     }
 }
 
-/// Removes what the consumer `$1` processed more than `$2` milliseconds ago, the oldest first. By the
+/// Removes the rows of the consumer `$1` that are more than `$2` milliseconds old, the oldest first. By the
 /// rows' addresses: whatever PostgreSQL's statistics say, there is nothing to join.
-fn removal(dialect: Dialect, limit: u32) -> String {
+fn removal(dialect: Dialect, table: &str, time: &str, limit: u32) -> String {
     let select = format!(
-        "SELECT {address} FROM inbox_messages WHERE consumer = $1 AND processed_at < {cut_off}
-         ORDER BY processed_at LIMIT {limit} {skip_locked}",
+        "SELECT {address} FROM {table} WHERE consumer = $1 AND {time} < {cut_off}
+         ORDER BY {time} LIMIT {limit} {skip_locked}",
         address = dialect.row_address(),
         cut_off = dialect.millis_ago("$2"),
         limit = limit.max(1),
-        skip_locked = dialect.skip_locked("inbox_messages"),
+        skip_locked = dialect.skip_locked(table),
     );
     let (address, among) = (dialect.row_address(), dialect.among_select(&select));
-    format!("DELETE FROM inbox_messages WHERE {address} {among}")
+    format!("DELETE FROM {table} WHERE {address} {among}")
 }
 
 /// An outage is the consumer's to report, once for the process. Anything else needs a person.
@@ -171,7 +192,10 @@ mod tests {
             Dialect::Postgres => ("EXPLAIN (ANALYZE, TIMING OFF)", "QUERY PLAN"),
         };
         let values = [Value::from("short"), Value::from(1_000_i64)];
-        let statement = dialect.statement(format!("{explain} {}", removal(dialect, 10)), values);
+        let statement = dialect.statement(
+            format!("{explain} {}", removal(dialect, "inbox_messages", "processed_at", 10)),
+            values,
+        );
         let lines = db.query_all_raw(statement).await.expect("a plan");
         let lines: Vec<String> =
             lines.iter().map(|line| line.try_get("", column).expect("a line")).collect();
