@@ -255,7 +255,7 @@ async fn what_still_fails_stays_parked_and_may_be_discarded(shop: Shop) {
     .await;
     let details = get(&inventory, &format!("/parked/{id}")).await;
     assert_eq!((&details["body"], &details["bodyHex"]), (&Value::Null, &json!("009f92")));
-    let expected = |dry_run, failing| json!({"dryRun": dry_run, "count": 1, "processed": 0, "duplicates": 0, "stillFailing": failing});
+    let expected = |dry_run, failing| json!({"dryRun": dry_run, "count": 1, "processed": 0, "duplicates": 0, "stillFailing": failing, "tooOld": 0});
     let many = |dry_run: bool| json!({"reason": "malformed_body", "dryRun": dry_run});
     assert_eq!(post(&inventory, "/parked/retry", many(true)).await.1, expected(true, 0));
     assert_eq!(post(&inventory, "/parked/retry", many(false)).await.1, expected(false, 1));

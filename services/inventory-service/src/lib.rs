@@ -55,7 +55,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         .shows_link("broker", consumer.health().broker);
     let admin = AdminToken::new(settings.admin_token);
     let router = api::router(api::Api { db, admin: admin.clone() })
-        .merge(parked_messages(replayer, admin))
+        .merge(parked_messages(replayer, admin, settings.retention.inbox()))
         .merge(health.router());
 
     let mut tasks = Tasks::new(shutdown.clone());

@@ -57,7 +57,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let relays = outbox::hint_sender(&db, shutdown.clone());
     let admin = AdminToken::new(settings.admin_token);
     let router = api::router(api::Api { db, relays })
-        .merge(parked_messages(replayer, admin))
+        .merge(parked_messages(replayer, admin, settings.retention.inbox()))
         .merge(health.router());
 
     let mut tasks = Tasks::new(shutdown.clone());

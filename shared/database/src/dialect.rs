@@ -161,6 +161,16 @@ impl Dialect {
         }
     }
 
+    /// The column that says where a row lies: the shortest way to it within one statement, and no
+    /// name for it beyond that.
+    #[must_use]
+    pub fn row_address(self) -> &'static str {
+        match self {
+            Self::Sqlite => "rowid",
+            Self::Postgres => "ctid",
+        }
+    }
+
     /// A parameter that holds JSON as text and goes into a `JSON` column as it stands. Bound as a JSON
     /// value it would pass through `jsonb`, which reorders it and refuses NUL.
     #[must_use]

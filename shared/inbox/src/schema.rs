@@ -105,8 +105,10 @@ const PARKED: &str = "
 const FINGERPRINT: &str =
     "CREATE INDEX parked_messages_fingerprint ON parked_messages (consumer, fingerprint)";
 
-/// The cleaning looks for the oldest.
-const PROCESSED: &str = "CREATE INDEX inbox_messages_processed ON inbox_messages (processed_at)";
+/// The cleaning looks for the oldest of one consumer. By time alone it would read over the rows of
+/// those consumers that remember longer, again for each batch.
+const PROCESSED: &str =
+    "CREATE INDEX inbox_messages_processed ON inbox_messages (consumer, processed_at)";
 
 const ATTEMPTS: &str = "
   consumer text NOT NULL,

@@ -10,6 +10,7 @@ mod store;
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use sea_orm::{DbErr, DeriveValueType};
@@ -208,6 +209,15 @@ pub struct By {
     pub reason: Option<String>,
 }
 
+/// How long ago a message may have been parked to be tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Horizon {
+    /// The inbox remembers for so long whether a copy of it had its effect meanwhile: its retention.
+    Within(Duration),
+    /// Any age: somebody has made sure that a second effect is impossible or harmless.
+    Forced,
+}
+
 /// What a retry came to, when it came to something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -239,6 +249,9 @@ pub struct Retried {
     pub duplicates: u64,
     /// Messages that stay parked.
     pub still_failing: u64,
+    /// Messages that are left alone, because they were parked longer ago than the inbox remembers.
+    /// They are not part of `count`.
+    pub too_old: u64,
 }
 
 /// Why an action was refused or came to nothing.
@@ -263,6 +276,20 @@ pub enum ActionError {
         /// Who has parked it.
         consumer: String,
     },
+    /// A copy of it may have had its effect, and the inbox has forgotten it.
+    #[error(
+        "message {id} was parked {} ago: a copy of it may have had its effect since, and the inbox \
+         remembers that for {} only; make sure that a second effect is harmless, then force it",
+        words(*age), words(*retention)
+    )]
+    TooOld {
+        /// Which one.
+        id: ParkedId,
+        /// How long ago it was parked, by the database's clock.
+        age: Duration,
+        /// How long the inbox remembers.
+        retention: Duration,
+    },
     /// It failed again and stays parked.
     #[error("still failing ({reason}): {detail}")]
     StillFailing {
@@ -274,4 +301,16 @@ pub enum ActionError {
     /// The database.
     #[error("{0}")]
     Database(#[from] DbErr),
+}
+
+/// The two largest units say enough.
+fn words(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, _) => format!("{hours} h"),
+        (days, 0, _) => format!("{days} d"),
+        (days, hours, _) => format!("{days} d {hours} h"),
+    }
 }

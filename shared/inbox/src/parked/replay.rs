@@ -8,7 +8,7 @@ use sea_orm::{DatabaseConnection, DbErr};
 use transport::Message;
 
 use super::store::{self, Stored};
-use super::{ActionError, By, Filter, Outcome, ParkedId, Retried, Run, State};
+use super::{ActionError, By, Filter, Horizon, Outcome, ParkedId, Retried, Run, State};
 use crate::calls::{read, tell_committed};
 use crate::work::Readable;
 use crate::{Handler, InboxTransaction, Reason, Receipt, Unreadable, Verdict, begin};
@@ -51,15 +51,25 @@ impl<H: Handler> Replayer<H> {
     /// Tries one parked message again.
     ///
     /// # Errors
-    /// It is not there, not parked, not this consumer's, or fails again; or whatever the database
-    /// answers.
-    pub async fn retry(&self, id: ParkedId, by: &By) -> Result<Outcome, ActionError> {
+    /// It is not there, not parked, not this consumer's, beyond the horizon, or fails again; or
+    /// whatever the database answers.
+    pub async fn retry(
+        &self,
+        id: ParkedId,
+        by: &By,
+        horizon: Horizon,
+    ) -> Result<Outcome, ActionError> {
         let stored = store::load(&self.db, id).await?.ok_or(ActionError::NotFound(id))?;
         if stored.state != State::Parked {
             return Err(ActionError::NotParked { id, state: stored.state });
         }
         if stored.consumer != self.consumer {
             return Err(ActionError::OtherConsumer { id, consumer: stored.consumer });
+        }
+        if let Horizon::Within(retention) = horizon
+            && stored.age > retention
+        {
+            return Err(ActionError::TooOld { id, age: stored.age, retention });
         }
         match self.try_until_clear(id, &stored, by).await? {
             Try::Done(outcome) => {
@@ -80,13 +90,13 @@ impl<H: Handler> Replayer<H> {
         &self,
         filter: Filter,
         by: &By,
+        horizon: Horizon,
         run: Run,
     ) -> Result<Retried, ActionError> {
         let filter =
             Filter { consumer: Some(self.consumer.clone()), state: Some(State::Parked), ..filter };
         if run == Run::Dry {
-            let count = store::count(&self.db, &filter).await?;
-            return Ok(Retried { count, ..Retried::default() });
+            return Ok(store::count(&self.db, &filter, horizon).await?);
         }
         let mut retried = Retried::default();
         // What is parked from now on is not part of it, or it might never end.
@@ -105,10 +115,14 @@ impl<H: Handler> Replayer<H> {
                 if id > newest.parked_id {
                     return Ok(retried);
                 }
-                match self.retry(id, by).await {
+                match self.retry(id, by, horizon).await {
                     Ok(Outcome::Processed) => retried.processed += 1,
                     Ok(Outcome::Duplicate) => retried.duplicates += 1,
                     Err(ActionError::StillFailing { .. }) => retried.still_failing += 1,
+                    Err(ActionError::TooOld { .. }) => {
+                        retried.too_old += 1;
+                        continue;
+                    }
                     // Somebody else was first: it counts for them.
                     Err(ActionError::NotParked { .. } | ActionError::NotFound(_)) => continue,
                     Err(error) => return Err(error),

@@ -1,10 +1,12 @@
 //! Every query about parked messages.
 
+use std::time::Duration;
+
 use database::{Dialect, begin_write};
 use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult};
 use transport::{Headers, Message, Properties};
 
-use super::{Action, ActionError, By, Details, Entry, Filter, ParkedId, State};
+use super::{Action, ActionError, By, Details, Entry, Filter, Horizon, ParkedId, Retried, State};
 use crate::Unreadable;
 use crate::parking::storable;
 
@@ -14,6 +16,8 @@ const ENTRY: &str = "parked_id, state, consumer, message_id, type, reason, detai
 pub(super) struct Stored {
     pub(super) state: State,
     pub(super) consumer: String,
+    /// How long ago it was parked, by the database's clock.
+    pub(super) age: Duration,
     pub(super) message: Message,
 }
 
@@ -153,18 +157,40 @@ pub(super) async fn record(
 
 /// Loads a message for another try.
 pub(super) async fn load(db: &DatabaseConnection, id: ParkedId) -> Result<Option<Stored>, DbErr> {
-    let sql = "SELECT state, consumer, CAST(properties AS text) AS properties, body
-               FROM parked_messages WHERE parked_id = $1";
-    let row = db.query_one_raw(Dialect::of(db).statement(sql, [id.into()])).await?;
+    let dialect = Dialect::of(db);
+    let sql = format!(
+        "SELECT state, consumer, {age} AS age, CAST(properties AS text) AS properties, body
+         FROM parked_messages WHERE parked_id = $1",
+        age = dialect.age_millis("parked_at"),
+    );
+    let row = db.query_one_raw(dialect.statement(sql, [id.into()])).await?;
     row.as_ref().map(stored).transpose()
 }
 
-/// How many parked messages a filter selects.
-pub(super) async fn count(db: &DatabaseConnection, filter: &Filter) -> Result<u64, DbErr> {
-    let (condition, values) = condition(filter);
-    let sql = format!("SELECT COUNT(*) AS n FROM parked_messages WHERE {condition}");
-    let row = db.query_one_raw(Dialect::of(db).statement(sql, values)).await?;
-    row.map_or(Ok(0), |row| row.try_get::<i64>("", "n")).map(i64::unsigned_abs)
+/// How many parked messages a filter selects, within the horizon and beyond it.
+pub(super) async fn count(
+    db: &DatabaseConnection,
+    filter: &Filter,
+    horizon: Horizon,
+) -> Result<Retried, DbErr> {
+    let dialect = Dialect::of(db);
+    let (condition, mut values) = condition(filter);
+    let within = match horizon {
+        Horizon::Forced => "1 = 1".to_owned(),
+        Horizon::Within(retention) => {
+            values.push(i64::try_from(retention.as_millis()).unwrap_or(i64::MAX).into());
+            format!("{} <= ${}", dialect.age_millis("parked_at"), values.len())
+        }
+    };
+    let sql = format!(
+        "SELECT COUNT(*) AS n, COUNT(CASE WHEN {within} THEN 1 END) AS young
+         FROM parked_messages WHERE {condition}"
+    );
+    let row = db.query_one_raw(dialect.statement(sql, values)).await?;
+    let row = row.ok_or_else(|| DbErr::RecordNotFound("a count".to_owned()))?;
+    let (all, young): (i64, i64) = (row.try_get("", "n")?, row.try_get("", "young")?);
+    let too_old = (all - young).unsigned_abs();
+    Ok(Retried { count: young.unsigned_abs(), too_old, ..Retried::default() })
 }
 
 /// The next ids of a filter, oldest first.
@@ -243,8 +269,10 @@ fn stored(row: &QueryResult) -> Result<Stored, DbErr> {
     let properties: String = row.try_get("", "properties")?;
     let envelope: Envelope = serde_json::from_str(&properties)
         .map_err(|error| DbErr::Type(format!("parked_messages.properties: {error}")))?;
+    let age: i64 = row.try_get("", "age")?;
     Ok(Stored {
         state: state(row)?,
+        age: Duration::from_millis(u64::try_from(age).unwrap_or_default()),
         consumer: row.try_get("", "consumer")?,
         message: Message {
             routing_key: envelope.routing_key,

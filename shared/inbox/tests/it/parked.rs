@@ -1,13 +1,14 @@
 //! What people do to parked messages, and what it leaves behind.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
 use futures_util::future::join_all;
 use inbox::Reason;
 use inbox::parked::{
-    ActionError, By, Details, Filter, Outcome, ParkedId, Replayer, Retried, Run, State, discard,
-    list, show,
+    ActionError, By, Details, Filter, Horizon, Outcome, ParkedId, Replayer, Retried, Run, State,
+    discard, list, show,
 };
 use serde_json::{Value, json};
 use test_kit::eventually;
@@ -29,10 +30,14 @@ on_both_databases!(
     a_discarded_message_stays_visible_and_is_never_retried,
     every_action_records_who_when_why_and_what_came_of_it,
     retrying_many_takes_what_its_filter_says_and_a_dry_run_only_counts,
+    a_message_parked_longer_ago_than_the_inbox_remembers_is_retried_only_when_forced,
     a_message_delivered_again_after_its_retry_is_a_duplicate,
     lists_are_newest_first_and_their_pages_join_without_gap_or_double,
     a_parked_message_is_shown_with_its_intact_bytes,
 );
+
+/// Nothing here is as old as that, unless a test makes it so.
+const IN_TIME: Horizon = Horizon::Within(Duration::from_secs(24 * 3600));
 
 fn by(actor: &str) -> By {
     By { actor: actor.to_owned(), reason: None }
@@ -84,13 +89,13 @@ async fn a_retried_message_has_its_effect_once_and_is_marked_with_it(inbox: Inbo
     let id = inbox.park([sent]).await[0];
     assert_eq!(inbox.effects().await, [""; 0]);
 
-    let outcome = inbox.replayer().retry(id, &by("ann")).await.expect("retried");
+    let outcome = inbox.replayer().retry(id, &by("ann"), IN_TIME).await.expect("retried");
     assert_eq!(outcome, Outcome::Processed);
     assert_eq!(inbox.effects().await, ["it"]);
     assert_eq!((inbox.state(id).await, inbox.known().await), (State::Retried, 1));
     assert_eq!(inbox.actor.told_of_commits(), 1);
 
-    let again = inbox.replayer().retry(id, &by("ann")).await.expect_err("refused");
+    let again = inbox.replayer().retry(id, &by("ann"), IN_TIME).await.expect_err("refused");
     assert!(matches!(again, ActionError::NotParked { state: State::Retried, .. }), "{again}");
     assert_eq!((inbox.effects().await.len(), inbox.actor.told_of_commits()), (1, 1));
 }
@@ -103,7 +108,7 @@ async fn a_message_whose_effect_is_there_already_is_marked_without_a_second_one(
     eventually("the sender has sent it again", async || inbox.known().await == 1).await;
     running.stop().await;
 
-    let outcome = inbox.replayer().retry(id, &by("ann")).await.expect("retried");
+    let outcome = inbox.replayer().retry(id, &by("ann"), IN_TIME).await.expect("retried");
     assert_eq!(outcome, Outcome::Duplicate);
     assert_eq!(inbox.state(id).await, State::Retried);
     assert_eq!(inbox.effects().await, ["it"]);
@@ -118,7 +123,7 @@ async fn when_many_retry_one_message_at_once_its_effect_happens_once(inbox: Inbo
         let (replayer, barrier) = (inbox.replayer(), barrier.clone());
         tokio::spawn(async move {
             barrier.wait().await;
-            replayer.retry(id, &by("ann")).await
+            replayer.retry(id, &by("ann"), IN_TIME).await
         })
     });
     let results: Vec<_> =
@@ -137,7 +142,7 @@ async fn of_a_retry_and_a_discard_at_once_only_one_takes_place(inbox: Inbox) {
     inbox.actor.fail("it", 3);
     let id = inbox.park([message("it", Then::Wait)]).await[0];
     let replayer = inbox.replayer();
-    let retrying = tokio::spawn(async move { replayer.retry(id, &by("ann")).await });
+    let retrying = tokio::spawn(async move { replayer.retry(id, &by("ann"), IN_TIME).await });
     inbox.actor.waits().await;
     let db = inbox.another_pool();
     let discarding = tokio::spawn(async move { discard(&db, id, "bob", "not wanted").await });
@@ -166,7 +171,8 @@ async fn a_message_that_fails_again_stays_parked_with_the_new_reason_and_no_effe
         let id = inbox.park([message("it", then)]).await[0];
         let execute = "UPDATE parked_messages SET detail = 'old', reason = 'expired'";
         inbox.execute(execute).await;
-        let refused = inbox.replayer().retry(id, &by("ann")).await.expect_err("still failing");
+        let refused =
+            inbox.replayer().retry(id, &by("ann"), IN_TIME).await.expect_err("still failing");
         let ActionError::StillFailing { reason, detail: why } = refused else {
             panic!("{then:?}: {refused}");
         };
@@ -197,7 +203,8 @@ async fn a_message_that_cannot_be_read_stays_parked(inbox: Inbox) {
     let reasons = [Reason::MalformedMessageId, Reason::UnknownType, Reason::DuplicateIdOtherBody];
     let ids = inbox.park([nameless, strange, other_body]).await;
     for (id, expected) in ids.into_iter().zip(reasons) {
-        let refused = inbox.replayer().retry(id, &by("ann")).await.expect_err("still failing");
+        let refused =
+            inbox.replayer().retry(id, &by("ann"), IN_TIME).await.expect_err("still failing");
         let ActionError::StillFailing { reason, .. } = refused else { panic!("{refused}") };
         assert_eq!(reason, expected);
         assert_eq!(inbox.state(id).await, State::Parked);
@@ -208,13 +215,14 @@ async fn a_message_that_cannot_be_read_stays_parked(inbox: Inbox) {
 async fn a_retry_survives_a_handler_that_panics_around_its_transaction(inbox: Inbox) {
     let messages = [message("poison", Then::PanicWhenRead), healing(&inbox, "it")];
     let ids = inbox.park(messages).await;
-    let refused = inbox.replayer().retry(ids[0], &by("ann")).await.expect_err("still failing");
+    let refused =
+        inbox.replayer().retry(ids[0], &by("ann"), IN_TIME).await.expect_err("still failing");
     let ActionError::StillFailing { reason, detail } = refused else { panic!("{refused}") };
     assert_eq!((reason, detail.as_str()), (Reason::MalformedBody, "the decoder panicked"));
     assert_eq!(inbox.state(ids[0]).await, State::Parked);
 
     inbox.actor.panic_when_told();
-    let outcome = inbox.replayer().retry(ids[1], &by("ann")).await.expect("retried");
+    let outcome = inbox.replayer().retry(ids[1], &by("ann"), IN_TIME).await.expect("retried");
     assert_eq!(outcome, Outcome::Processed);
     assert_eq!(inbox.state(ids[1]).await, State::Retried);
 }
@@ -223,14 +231,15 @@ async fn only_a_parked_message_of_this_consumer_can_be_retried(inbox: Inbox) {
     let message = healing(&inbox, "it");
     let id = inbox.park([message]).await[0];
     let other = Replayer::new(inbox.another_pool(), inbox.actor.clone(), "another");
-    let refused = other.retry(id, &by("ann")).await.expect_err("refused");
+    let refused = other.retry(id, &by("ann"), IN_TIME).await.expect_err("refused");
     assert!(matches!(refused, ActionError::OtherConsumer { .. }), "{refused}");
-    let many = other.retry_many(Filter::default(), &by("ann"), Run::Real).await.expect("done");
+    let many =
+        other.retry_many(Filter::default(), &by("ann"), IN_TIME, Run::Real).await.expect("done");
     assert_eq!(many, Retried::default());
     assert_eq!((inbox.state(id).await, inbox.effects().await.len()), (State::Parked, 0));
 
     let unknown: ParkedId = "0192b3c4-0000-7000-8000-00000000000a".parse().expect("an id");
-    let refused = inbox.replayer().retry(unknown, &by("ann")).await;
+    let refused = inbox.replayer().retry(unknown, &by("ann"), IN_TIME).await;
     assert!(matches!(refused, Err(ActionError::NotFound(_))));
     let refused = discard(&inbox.db, unknown, "ann", "why").await;
     assert!(matches!(refused, Err(ActionError::NotFound(_))));
@@ -240,7 +249,7 @@ async fn a_discarded_message_stays_visible_and_is_never_retried(inbox: Inbox) {
     let message = healing(&inbox, "it");
     let id = inbox.park([message]).await[0];
     discard(&inbox.db, id, "ann", "not wanted").await.expect("discarded");
-    let retried = inbox.replayer().retry(id, &by("ann")).await.map(|_| ());
+    let retried = inbox.replayer().retry(id, &by("ann"), IN_TIME).await.map(|_| ());
     let discarded = discard(&inbox.db, id, "ann", "not wanted").await;
     for refused in [retried, discarded] {
         let refused = refused.expect_err("refused");
@@ -257,8 +266,8 @@ async fn every_action_records_who_when_why_and_what_came_of_it(inbox: Inbox) {
     inbox.actor.fail("it", 4);
     let ids = inbox.park([message("it", Then::Ack), message("other", Then::Park)]).await;
     let why = By { actor: "ann".to_owned(), reason: Some("the order exists now".to_owned()) };
-    inbox.replayer().retry(ids[0], &why).await.expect_err("once more");
-    inbox.replayer().retry(ids[0], &by("bob")).await.expect("retried");
+    inbox.replayer().retry(ids[0], &why, IN_TIME).await.expect_err("once more");
+    inbox.replayer().retry(ids[0], &by("bob"), IN_TIME).await.expect("retried");
     discard(&inbox.db, ids[1], "eve", "not wanted").await.expect("discarded");
 
     let recorded = async |id| {
@@ -287,7 +296,7 @@ async fn retrying_many_takes_what_its_filter_says_and_a_dry_run_only_counts(inbo
         [healing(&inbox, "one"), healing(&inbox, "two"), message("hopeless", Then::Park), strange];
     let ids = inbox.park(messages).await;
     let many = async |filter: &Filter, run| {
-        inbox.replayer().retry_many(filter.clone(), &by("ann"), run).await.expect("done")
+        inbox.replayer().retry_many(filter.clone(), &by("ann"), IN_TIME, run).await.expect("done")
     };
     let failed = Filter { reason: Some(Reason::HandlerFailed), ..Filter::default() };
     assert_eq!(many(&failed, Run::Dry).await, Retried { count: 3, ..Retried::default() });
@@ -298,7 +307,7 @@ async fn retrying_many_takes_what_its_filter_says_and_a_dry_run_only_counts(inbo
     let old = Filter { before: Some(long_ago), ..failed.clone() };
     assert_eq!(many(&old, Run::Real).await.count, 0);
 
-    let expected = Retried { count: 3, processed: 2, duplicates: 0, still_failing: 1 };
+    let expected = Retried { count: 3, processed: 2, duplicates: 0, still_failing: 1, too_old: 0 };
     assert_eq!(many(&failed, Run::Real).await, expected);
     assert_eq!(inbox.effects().await, ["one", "two"]);
     let calls = inbox.actor.calls();
@@ -307,10 +316,39 @@ async fn retrying_many_takes_what_its_filter_says_and_a_dry_run_only_counts(inbo
     assert_eq!(many(&Filter::default(), Run::Dry).await.count, 2);
 }
 
+async fn a_message_parked_longer_ago_than_the_inbox_remembers_is_retried_only_when_forced(
+    inbox: Inbox,
+) {
+    let messages = [healing(&inbox, "old"), healing(&inbox, "new")];
+    let ids = inbox.park(messages).await;
+    inbox.set_age("parked_messages", "parked_at", 2, &format!("parked_id = '{}'", ids[0])).await;
+
+    let refused = inbox.replayer().retry(ids[0], &by("ann"), IN_TIME).await.expect_err("refused");
+    assert!(matches!(refused, ActionError::TooOld { .. }), "{refused}");
+    let says = format!("message {} was parked 2 d ago: ", ids[0]);
+    assert!(refused.to_string().starts_with(&says), "{refused}");
+    let many = async |horizon, run| {
+        inbox.replayer().retry_many(Filter::default(), &by("ann"), horizon, run).await
+    };
+    let counted = many(IN_TIME, Run::Dry).await.expect("counted");
+    assert_eq!(counted, Retried { count: 1, too_old: 1, ..Retried::default() });
+    let done = many(IN_TIME, Run::Real).await.expect("done");
+    assert_eq!(done, Retried { count: 1, processed: 1, too_old: 1, ..Retried::default() });
+    assert_eq!(inbox.effects().await, ["new"]);
+    let old = inbox.show(ids[0]).await;
+    assert_eq!((old.entry.state, old.actions.len()), (State::Parked, 0));
+
+    let counted = many(Horizon::Forced, Run::Dry).await.expect("counted");
+    assert_eq!((counted.count, counted.too_old), (1, 0));
+    let forced = inbox.replayer().retry(ids[0], &by("ann"), Horizon::Forced).await;
+    assert_eq!(forced.expect("forced"), Outcome::Processed);
+    assert_eq!(inbox.effects().await, ["new", "old"]);
+}
+
 async fn a_message_delivered_again_after_its_retry_is_a_duplicate(inbox: Inbox) {
     let sent = healing(&inbox, "it");
     let id = inbox.park([sent.clone()]).await[0];
-    inbox.replayer().retry(id, &by("ann")).await.expect("retried");
+    inbox.replayer().retry(id, &by("ann"), IN_TIME).await.expect("retried");
     let running = inbox.run_consumer(quick());
     inbox.send(sent);
     eventually("it is settled", async || inbox.broker.settled().len() == 2).await;

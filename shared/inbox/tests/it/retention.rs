@@ -17,6 +17,7 @@ on_both_databases!(
     only_what_this_consumer_processed_longer_ago_than_the_retention_is_forgotten,
     a_copy_within_the_retention_is_still_a_duplicate,
     parked_messages_and_positions_stay_whatever_their_age,
+    counted_starts_that_nobody_goes_on_with_are_forgotten,
     outside_of_the_window_of_the_day_nothing_is_forgotten,
     a_running_cleaner_forgets_what_becomes_old_until_it_is_stopped,
 );
@@ -46,7 +47,7 @@ impl Inbox {
         self.set_age("inbox_messages", "processed_at", days, &format!("message_id = '{id}'")).await;
     }
 
-    async fn set_age(&self, table: &str, column: &str, days: i64, which: &str) {
+    pub(crate) async fn set_age(&self, table: &str, column: &str, days: i64, which: &str) {
         let dialect = Dialect::of(&self.db);
         let sql =
             format!("UPDATE {table} SET {column} = {} WHERE {which}", dialect.millis_ago("$1"));
@@ -101,6 +102,33 @@ async fn parked_messages_and_positions_stay_whatever_their_age(inbox: Inbox) {
     let row = inbox.db.query_one_raw(Dialect::of(&inbox.db).statement(sql, [])).await;
     let positions: i64 = row.expect("an answer").expect("a row").try_get("", "n").expect("n");
     assert_eq!(positions, 1);
+}
+
+async fn counted_starts_that_nobody_goes_on_with_are_forgotten(inbox: Inbox) {
+    for (consumer, id, days) in
+        [(CONSUMER, "old", 15), (CONSUMER, "young", 13), ("another", "theirs", 15)]
+    {
+        let sql = format!(
+            "INSERT INTO inbox_attempts (consumer, message_id, starts, started_at)
+             VALUES ('{consumer}', '{id}', 2, '1999-01-01T00:00:00+00:00')"
+        );
+        inbox.execute(&sql).await;
+        let which = format!("message_id = '{id}'");
+        inbox.set_age("inbox_attempts", "started_at", days, &which).await;
+    }
+    let hasty = RetentionOptions { retention: Duration::ZERO, ..fortnightly() };
+    let cleaned = inbox.cleaner(fortnightly()).run_once().await.expect("a run");
+    assert_eq!(cleaned, Cleaned::Removed(0), "messages are counted, and nothing else");
+    let left = |starts: Vec<(String, i32)>| {
+        let mut left: Vec<_> = starts.into_iter().map(|(id, _)| id).collect();
+        left.sort_unstable();
+        left
+    };
+    assert_eq!(left(inbox.starts().await), ["theirs", "young"]);
+
+    inbox.set_age("inbox_attempts", "started_at", 1, "message_id = 'young'").await;
+    inbox.cleaner(hasty).run_once().await.expect("a run");
+    assert_eq!(left(inbox.starts().await), ["theirs", "young"], "it may be tried again yet");
 }
 
 async fn outside_of_the_window_of_the_day_nothing_is_forgotten(inbox: Inbox) {

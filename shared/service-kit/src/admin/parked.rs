@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Path, Query, Request, State as Shared};
 use axum::http::HeaderMap;
@@ -9,8 +10,8 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use inbox::Handler;
 use inbox::parked::{
-    ActionError, By, Details, Entry, Filter, Outcome, ParkedId, Replayer, Retried, Run, State,
-    discard, list, show,
+    ActionError, By, Details, Entry, Filter, Horizon, Outcome, ParkedId, Replayer, Retried, Run,
+    State, discard, list, show,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -23,17 +24,32 @@ use crate::{Problem, json};
 struct Admin<H> {
     replayer: Replayer<H>,
     token: AdminToken,
+    inbox_retention: Duration,
 }
 
-/// The routes: list, show, retry and discard what the replayer's consumer has parked.
-pub fn parked_messages<H: Handler>(replayer: Replayer<H>, token: AdminToken) -> Router {
+impl<H> Admin<H> {
+    fn horizon(&self, force: bool) -> Horizon {
+        match force {
+            true => Horizon::Forced,
+            false => Horizon::Within(self.inbox_retention),
+        }
+    }
+}
+
+/// The routes: list, show, retry and discard what the replayer's consumer has parked. What was
+/// parked longer ago than the inbox remembers is retried only when forced.
+pub fn parked_messages<H: Handler>(
+    replayer: Replayer<H>,
+    token: AdminToken,
+    inbox_retention: Duration,
+) -> Router {
     Router::new()
         .route("/admin/parked", get(list_parked::<H>))
         .route("/admin/parked/retry", post(retry_many::<H>))
         .route("/admin/parked/{id}", get(show_parked::<H>))
         .route("/admin/parked/{id}/retry", post(retry_one::<H>))
         .route("/admin/parked/{id}/discard", post(discard_one::<H>))
-        .with_state(Arc::new(Admin { replayer, token }))
+        .with_state(Arc::new(Admin { replayer, token, inbox_retention }))
 }
 
 /// The answer to an action.
@@ -86,10 +102,10 @@ async fn retry_one<H: Handler>(
 ) -> Result<Json<Acted>, Problem> {
     let actor = caller(&admin.token, request.headers())?;
     let parked_id = parked_id(&id)?;
-    let RetryBody { reason } = json::read_or_default(request).await?;
-    let by = by(actor, reason);
+    let RetryBody { force, reason } = json::read_or_default(request).await?;
+    let (by, horizon) = (by(actor, reason), admin.horizon(force));
     let outcome =
-        in_background(async move { admin.replayer.retry(parked_id, &by).await }).await??;
+        in_background(async move { admin.replayer.retry(parked_id, &by, horizon).await }).await??;
     Ok(Json(Acted { parked_id, state: State::Retried, outcome: Some(outcome) }))
 }
 
@@ -120,6 +136,7 @@ struct Many {
     kind: Option<String>,
     before: Option<Before>,
     why: Option<Why>,
+    force: bool,
     dry_run: bool,
 }
 
@@ -149,7 +166,7 @@ async fn retry_many<H: Handler>(
 ) -> Result<Json<ManyRetried>, Problem> {
     let actor = caller(&admin.token, request.headers())?;
     let many: Many = json::read(request).await?;
-    let by = by(actor, many.why);
+    let (by, horizon) = (by(actor, many.why), admin.horizon(many.force));
     let filter = Filter {
         reason: many.reason,
         kind: many.kind.map(|kind| kind.replace('\0', "\u{fffd}")),
@@ -158,7 +175,8 @@ async fn retry_many<H: Handler>(
     };
     let run = if many.dry_run { Run::Dry } else { Run::Real };
     let retried =
-        in_background(async move { admin.replayer.retry_many(filter, &by, run).await }).await??;
+        in_background(async move { admin.replayer.retry_many(filter, &by, horizon, run).await })
+            .await??;
     Ok(Json(ManyRetried { dry_run: many.dry_run, retried }))
 }
 
@@ -182,6 +200,7 @@ impl From<ActionError> for Problem {
             ActionError::Database(error) => error.into(),
             ActionError::NotParked { .. }
             | ActionError::OtherConsumer { .. }
+            | ActionError::TooOld { .. }
             | ActionError::StillFailing { .. } => Self::conflict(error.to_string()),
         }
     }

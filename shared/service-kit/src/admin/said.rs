@@ -129,6 +129,8 @@ pub struct DiscardBody {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetryBody {
+    /// Whatever its age.
+    pub force: bool,
     /// Why.
     pub reason: Option<Why>,
 }
