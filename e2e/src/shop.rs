@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use database::Dialect;
 use migrations::Database;
@@ -189,10 +189,25 @@ impl Shop {
     /// It did not start.
     #[must_use]
     pub fn relay_command(&self, part: Part, arguments: &[&str]) -> Output {
+        self.relay_command_into(part, arguments, Stdio::piped())
+    }
+
+    /// The same, with a standard output of the caller's.
+    ///
+    /// # Panics
+    /// It did not start.
+    #[must_use]
+    pub fn relay_command_into(
+        &self,
+        part: Part,
+        arguments: &[&str],
+        stdout: impl Into<Stdio>,
+    ) -> Output {
         Command::new(shop_binary())
             .arg("outbox-relay")
             .args(arguments)
             .env("DATABASE_URL", self.database_url(part))
+            .stdout(stdout)
             .output()
             .expect("the shop's binary starts")
     }
@@ -238,7 +253,15 @@ impl Shop {
     /// # Panics
     /// It can't be taken away.
     pub async fn broker_goes_away(&self) -> BrokerOutage {
-        BrokerOutage::begin(self.broker_proxy.as_ref(), &self.broker_url).await.expect("an outage")
+        self.try_broker_goes_away().await.expect("an outage")
+    }
+
+    /// The same, where somebody may hold the queue's one write lock.
+    ///
+    /// # Errors
+    /// It can't be taken away.
+    pub async fn try_broker_goes_away(&self) -> anyhow::Result<BrokerOutage> {
+        BrokerOutage::begin(self.broker_proxy.as_ref(), &self.broker_url).await
     }
 
     /// The way to PostgreSQL, for tests that cut it.

@@ -13,6 +13,7 @@ on_both!(
     a_dead_message_is_retried_after_its_repair_and_its_order_comes_to_its_end,
     a_discarded_message_lets_the_cancel_of_its_order_through,
     the_relays_commands_do_on_the_database_alone_what_the_calls_do,
+    a_command_whose_reader_went_away_has_done_its_work_and_does_not_complain,
     a_parked_reply_has_its_effect_once_when_many_retry_it_as_soon_as_its_order_exists,
     what_still_fails_stays_parked_and_may_be_discarded,
     every_administrative_call_wants_the_token,
@@ -187,6 +188,17 @@ async fn the_relays_commands_do_on_the_database_alone_what_the_calls_do(mut shop
     let error = String::from_utf8_lossy(&without_reason.stderr).into_owned();
     assert_eq!((without_reason.status.code(), error.lines().count()), (Some(2), 1), "{error}");
     shop.is_consistent().await;
+}
+
+/// As with `| head`, and the reader is gone before the first line.
+async fn a_command_whose_reader_went_away_has_done_its_work_and_does_not_complain(shop: Shop) {
+    for arguments in [&["stats"][..], &["dead", "list", "--json"], &["cleanup"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = shop.relay_command_into(Part::OrdersRelay, arguments, writer);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), error.as_str()), (Some(0), ""), "{arguments:?}");
+    }
 }
 
 /// Lets a reply about an order that nobody knows be parked, and returns its parking.

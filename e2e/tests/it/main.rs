@@ -1,8 +1,9 @@
-//! Behaviour of the whole shop. Each test runs on SQLite with the SQL queue, and on PostgreSQL with RabbitMQ.
+//! Behaviour of the whole shop, and that its documents tell the truth. Each test runs on SQLite with the SQL queue, and on PostgreSQL with RabbitMQ.
 
 mod admin;
 mod cancelling;
 mod crashes;
+mod documents;
 mod embedded;
 mod headers;
 mod many_relays;

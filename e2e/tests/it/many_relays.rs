@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use e2e::{Part, Process, Shop};
 use sea_orm::ConnectionTrait;
-use test_kit::{Backing, eventually};
+use test_kit::{Backing, eventually, eventually_some};
 use transport::{Message, Settlement};
 
 const RELAYS: usize = 8;
@@ -45,24 +45,31 @@ async fn check(backing: Backing) {
     let shop = Shop::prepared(backing).await.expect("storage for a shop");
     let mut relays: Vec<_> = (0..RELAYS).map(|_| relay(&shop)).collect();
     let mut tap = shop.tap().await;
-    insert(&shop, messages).await;
+
+    // Each fault has a quarter of the messages, so that there is work to strike at.
+    let quarter = messages / 4;
+    let mut orphaned = 0;
+    for start in [0, quarter, 2 * quarter] {
+        insert(&shop, start..start + quarter).await;
+        let victim = stopped_with_a_claim(&shop, &relays).await;
+        let mut killed = relays.remove(victim);
+        killed.kill();
+        orphaned += claims(&shop, &killed).await;
+    }
+    insert(&shop, 3 * quarter..messages).await;
+    let frozen = frozen_with_a_claim(&shop, &relays).await;
+    until_its_lease_has_ended(&shop).await;
+    relays[frozen].signal("CONT");
+    assert!(orphaned > 0, "three were killed, and none of them had a claim: nothing was tested");
 
     // The first of each message, and how many came in all.
     let (mut seen, mut versions, mut taken) = (HashSet::new(), HashMap::<_, Vec<i64>>::new(), 0);
-    let quarter = usize::try_from(messages).expect("a number") / 4;
-    while seen.len() < 4 * quarter {
+    while seen.len() < usize::try_from(messages).expect("a number") {
         let delivery = tap.next().await.expect("a message");
         taken += 1;
         if seen.insert(delivery.message.properties.message_id.clone()) {
             let (aggregate, version) = place(&delivery.message);
             versions.entry(aggregate).or_default().push(version);
-            match seen.len() / (quarter / 2) {
-                killed @ 1..=3 if seen.len() % (quarter / 2) == 0 => relays[killed].kill(),
-                4 if seen.len() % (quarter / 2) == 0 => {
-                    freeze_past_its_lease(&shop, &relays[4]).await
-                }
-                _ => {}
-            }
         }
         delivery.settle(Settlement::Ack).await.expect("acknowledged");
     }
@@ -80,6 +87,67 @@ async fn check(backing: Backing) {
     assert!(doubles <= limit, "{doubles} doubles, at most {limit} for three kills and one freeze");
 }
 
+/// Stops one of the relays while it holds a claim. A relay that was too quick goes on, and the next
+/// one is tried.
+async fn stopped_with_a_claim(shop: &Shop, relays: &[Process]) -> usize {
+    eventually_some("a relay is stopped with a claim in hand", || try_to_stop(shop, relays)).await
+}
+
+/// The same, for a relay that is to stay so for a while.
+async fn frozen_with_a_claim(shop: &Shop, relays: &[Process]) -> usize {
+    if shop.storage.backing == Backing::Servers {
+        return stopped_with_a_claim(shop, relays).await;
+    }
+    // In the middle of a write it would keep SQLite's one write lock, and with it everybody else. So
+    // it is stopped while it waits for the broker.
+    eventually_some("a relay is stopped while it waits for the broker", || async {
+        let outage = shop.try_broker_goes_away().await.ok()?;
+        let found = try_to_stop(shop, relays).await;
+        let free = match found {
+            Some(_) => database::begin_write(&shop.orders_db).await.ok(),
+            None => None,
+        };
+        outage.end().await;
+        let Some(tx) = free else {
+            found.into_iter().for_each(|number| relays[number].signal("CONT"));
+            return None;
+        };
+        tx.rollback().await.expect("the lock is given back");
+        found
+    })
+    .await
+}
+
+async fn try_to_stop(shop: &Shop, relays: &[Process]) -> Option<usize> {
+    for (number, relay) in relays.iter().enumerate() {
+        if claims(shop, relay).await == 0 {
+            continue;
+        }
+        relay.signal("STOP");
+        if nothing_is_under_way(shop, relay).await && claims(shop, relay).await > 0 {
+            return Some(number);
+        }
+        relay.signal("CONT");
+    }
+    None
+}
+
+/// PostgreSQL: a statement of a stopped relay goes on, and may be the one that ends its claim.
+async fn nothing_is_under_way(shop: &Shop, relay: &Process) -> bool {
+    let running = format!(
+        "pg_stat_activity WHERE state = 'active' AND application_name LIKE '%-{}%'",
+        relay.pid()
+    );
+    shop.storage.backing == Backing::Embedded || shop.count(&shop.orders_db, &running).await == 0
+}
+
+/// The rows that it has claimed; a relay's name ends with its process id.
+async fn claims(shop: &Shop, relay: &Process) -> i64 {
+    let owned =
+        format!("outbox_messages WHERE status = 'Pending' AND claimed_by LIKE '%-{}'", relay.pid());
+    shop.count(&shop.orders_db, &owned).await
+}
+
 fn relay(shop: &Shop) -> Process {
     let settings = [
         ("RELAY_BATCH_SIZE", BATCH.to_string()),
@@ -90,18 +158,16 @@ fn relay(shop: &Shop) -> Process {
     shop.start_another(Part::OrdersRelay, &settings)
 }
 
-/// Until every claim that it may hold has ended, by the database's clock.
-async fn freeze_past_its_lease(shop: &Shop, relay: &Process) {
-    relay.signal("STOP");
+/// Until every claim that a stopped relay may hold has ended, by the database's clock.
+async fn until_its_lease_has_ended(shop: &Shop) {
     // Both as text: of one length and one offset, it sorts like the time it means.
     let until = shop.now_plus(LEASE).await;
     eventually("its lease has ended", async || shop.now_plus(0).await > until).await;
-    relay.signal("CONT");
 }
 
-async fn insert(shop: &Shop, messages: i64) {
+async fn insert(shop: &Shop, numbers: std::ops::Range<i64>) {
     let tx = database::begin_write(&shop.orders_db).await.expect("a transaction");
-    for number in 0..messages {
+    for number in numbers {
         let (aggregate, version) = (number % AGGREGATES, number / AGGREGATES + 1);
         let body = serde_json::json!({"n": number});
         let id = format!("a{aggregate}");
@@ -120,7 +186,7 @@ fn place(message: &Message) -> (String, i64) {
 
 async fn three_bad_rows(backing: Backing) {
     let shop = Shop::prepared(backing).await.expect("storage for a shop");
-    insert(&shop, 997).await;
+    insert(&shop, 0..997).await;
     for (name, message_id, kind, payload) in [
         ("unroutable", "0192d000-0000-7000-8000-000000000001", "NobodyKnows", "{}".to_owned()),
         ("oversized", "0192d000-0000-7000-8000-000000000002", "OrderPlaced", oversized()),

@@ -21,7 +21,7 @@ pub(crate) async fn publish(
     let connection = Connection::connect(url, ConnectionProperties::default()).await?;
     let channel = connection.create_channel().await?;
     channel.confirm_select(ConfirmSelectOptions::default()).await?;
-    let exchange = ShortString::try_from(topology.exchange.as_str())?;
+    let exchange = ShortString::from(topology.exchange.as_str());
     let options = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
     let started = Instant::now();
     let mut unconfirmed = FuturesUnordered::new();
@@ -61,9 +61,7 @@ fn properties(number: usize) -> BasicProperties {
     headers.insert("aggregate-version".into(), AMQPValue::LongLongInt(1));
     headers.insert("aggregate-id".into(), AMQPValue::LongString(format!("order-{number}").into()));
     BasicProperties::default()
-        .with_message_id(
-            ShortString::try_from(uuid::Uuid::now_v7().to_string()).unwrap_or_default(),
-        )
+        .with_message_id(ShortString::from(uuid::Uuid::now_v7().to_string()))
         .with_type("OrderPlaced".into())
         .with_content_type("application/json".into())
         .with_delivery_mode(2)

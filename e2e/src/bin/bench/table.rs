@@ -71,6 +71,16 @@ impl Outbox {
         Ok(())
     }
 
+    /// Rows that were sent before [`Outbox::add_pending`] added any.
+    pub(crate) async fn sent(&self) -> anyhow::Result<u64> {
+        let sql = "SELECT COUNT(*) AS n FROM outbox_messages WHERE aggregate_id LIKE 'sent-%'";
+        let db = database::MigrationLock::unlimited(&self.db); // millions of them take their time
+        let statement = database::Dialect::Postgres.statement(sql, []);
+        let row = db.query_one_raw(statement).await?;
+        let rows: i64 = row.map_or(Ok(0), |row| row.try_get("", "n"))?;
+        Ok(rows.unsigned_abs())
+    }
+
     /// What PostgreSQL does by itself in quiet times.
     pub(crate) async fn settle(&self) -> anyhow::Result<()> {
         let db = database::MigrationLock::unlimited(&self.db); // without the limit for statements

@@ -270,7 +270,7 @@ async fn where_all_rows_stay_a_cleaner_pauses_after_each_batch_and_writes_its_le
     outbox: Outbox,
 ) {
     const BATCHES: u32 = 4;
-    let pause = Duration::from_millis(20);
+    let pause = Duration::from_millis(200);
     for number in 0..2 * BATCHES {
         outbox.aged(&format!("dead-{number}"), "Dead", 30).await;
     }
