@@ -8,8 +8,8 @@ use axum::http::HeaderMap;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use outbox::dead_letters::{
-    ActionError, By, Details, Entry, Filter, Horizon, Retried, Run, Selection, State, Stats,
-    discard, list, retry, retry_many, show, stats,
+    ActionError, By, Details, Entry, Filter, Horizon, MessageKey, Retried, Run, Selection, State,
+    Stats, discard, list, retry, retry_many, show, stats,
 };
 use outbox::{RelayTotals, Totals};
 use sea_orm::DatabaseConnection;
@@ -18,7 +18,6 @@ use service_kit::admin::{Actor, AdminToken, Before, DiscardBody, Why};
 use service_kit::list::{Page, Parameters};
 use service_kit::server::in_background;
 use service_kit::{Problem, json};
-use transport::MessageId;
 
 /// What the calls work on.
 #[derive(Clone)]
@@ -58,7 +57,7 @@ impl Admin {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Acted {
-    message_id: MessageId,
+    message_id: MessageKey,
     state: State,
 }
 
@@ -86,7 +85,8 @@ async fn show_message(
 ) -> Result<Json<Details>, Problem> {
     admin.token.check(&headers)?;
     let id = message_id(&id)?;
-    let found = in_background(async move { show(&admin.db, id).await }).await??;
+    let key = id.clone();
+    let found = in_background(async move { show(&admin.db, key).await }).await??;
     found.map(Json).ok_or_else(|| problem(ActionError::NotFound(id)))
 }
 
@@ -107,9 +107,12 @@ async fn retry_message(
     let message_id = message_id(&id)?;
     let RetryBody { force, reason } = json::read_or_default(request).await?;
     let (by, horizon) = (by(&actor, reason), admin.horizon(force));
-    in_background(async move { retry(&admin.db, message_id, &by, horizon).await })
-        .await?
-        .map_err(problem)?;
+    in_background({
+        let key = message_id.clone();
+        async move { retry(&admin.db, key, &by, horizon).await }
+    })
+    .await?
+    .map_err(problem)?;
     Ok(Json(Acted { message_id, state: State::Pending }))
 }
 
@@ -121,9 +124,10 @@ async fn discard_message(
     let actor = admin.caller(request.headers())?;
     let message_id = message_id(&id)?;
     let DiscardBody { reason } = json::read(request).await?;
-    in_background(
-        async move { discard(&admin.db, message_id, actor.as_str(), reason.as_str()).await },
-    )
+    in_background({
+        let key = message_id.clone();
+        async move { discard(&admin.db, key, actor.as_str(), reason.as_str()).await }
+    })
     .await?
     .map_err(problem)?;
     Ok(Json(Acted { message_id, state: State::Discarded }))
@@ -195,7 +199,7 @@ async fn show_stats(
     Ok(Json(Figures { outbox, relay }))
 }
 
-fn message_id(text: &str) -> Result<MessageId, Problem> {
+fn message_id(text: &str) -> Result<MessageKey, Problem> {
     text.parse().map_err(|error| Problem::bad_request(format!("message id: {error}")))
 }
 
@@ -210,6 +214,9 @@ fn storable(text: &str) -> String {
 
 fn problem(error: ActionError) -> Problem {
     match error {
+        ActionError::NotFound(key) if !key.is_message_id() => {
+            Problem::bad_request(format!("message id: {key} is no UUID, and no row has it"))
+        }
         ActionError::NotFound(_) => Problem::not_found(error.to_string()),
         ActionError::NotDead { .. } | ActionError::TooOld { .. } => {
             Problem::conflict(error.to_string())

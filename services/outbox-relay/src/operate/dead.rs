@@ -2,13 +2,12 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use outbox::dead_letters::{
-    self, ActionError, By, Cursor, Filter, Horizon, Run, Selection, State, discard, retry,
-    retry_many,
+    self, ActionError, By, Cursor, Filter, Horizon, MessageKey, Run, Selection, State, discard,
+    retry, retry_many,
 };
 use serde_json::json;
 use service_kit::admin::{Actor, Before, Why};
 use service_kit::settings::duration;
-use transport::MessageId;
 
 use super::{Target, database_error, print};
 
@@ -53,7 +52,7 @@ pub struct List {
 #[derive(Debug, Clone, Args)]
 pub struct Show {
     /// Which message
-    pub message_id: MessageId,
+    pub message_id: MessageKey,
 
     #[command(flatten)]
     #[allow(missing_docs, reason = "the group documents itself")]
@@ -65,7 +64,7 @@ pub struct Show {
 pub struct Retry {
     /// Which message
     #[arg(required_unless_present = "all", conflicts_with = "all")]
-    pub message_id: Option<MessageId>,
+    pub message_id: Option<MessageKey>,
 
     /// All dead messages, or those that --type and --before select
     #[arg(long)]
@@ -108,7 +107,7 @@ pub struct Retry {
 #[derive(Debug, Clone, Args)]
 pub struct Discard {
     /// Which message
-    pub message_id: MessageId,
+    pub message_id: MessageKey,
 
     /// Why
     #[arg(long)]
@@ -155,7 +154,7 @@ async fn run_list(list: List) -> anyhow::Result<()> {
 }
 
 async fn run_show(show: Show) -> anyhow::Result<()> {
-    let found = dead_letters::show(&show.target.open()?, show.message_id).await;
+    let found = dead_letters::show(&show.target.open()?, show.message_id.clone()).await;
     let found = found.map_err(database_error)?;
     let details = found.ok_or(ActionError::NotFound(show.message_id))?;
     print::details(&details, show.target.json)
@@ -169,7 +168,7 @@ async fn run_retry(command: Retry) -> anyhow::Result<()> {
         false => Horizon::Within(command.inbox_retention),
     };
     if let Some(id) = command.message_id {
-        retry(&db, id, &by, horizon).await.map_err(action_error)?;
+        retry(&db, id.clone(), &by, horizon).await.map_err(action_error)?;
         let json = json!({"messageId": id, "state": State::Pending});
         return print::line(&format!("{id} is pending again"), &json, command.target.json);
     }
@@ -183,7 +182,7 @@ async fn run_retry(command: Retry) -> anyhow::Result<()> {
 async fn run_discard(command: Discard) -> anyhow::Result<()> {
     let db = command.target.open()?;
     let (id, actor) = (command.message_id, command.who.name());
-    discard(&db, id, &actor, command.reason.as_str()).await.map_err(action_error)?;
+    discard(&db, id.clone(), &actor, command.reason.as_str()).await.map_err(action_error)?;
     let json = json!({"messageId": id, "state": State::Discarded});
     print::line(&format!("{id} is discarded"), &json, command.target.json)
 }

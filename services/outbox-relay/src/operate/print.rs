@@ -47,7 +47,10 @@ fn row(entry: &Entry) -> [String; 7] {
         format!("{} {} v{}", entry.aggregate_type, entry.aggregate_id, entry.aggregate_version),
         entry.state.to_string(),
         entry.retry_count.to_string(),
-        entry.occurred_on.format("%Y-%m-%d %H:%M:%SZ").to_string(),
+        entry.occurred_on.map_or_else(
+            || "?".to_owned(),
+            |written| written.format("%Y-%m-%d %H:%M:%SZ").to_string(),
+        ),
         entry.last_error.clone().unwrap_or_default(),
     ]
     .map(|cell| printable(&cell))

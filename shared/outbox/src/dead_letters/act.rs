@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use database::{Dialect, begin_write};
 use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, Value};
-use transport::MessageId;
 
-use super::{ActionError, By, Horizon, Retried, Run, Selection, State};
+use super::{ActionError, By, Horizon, MessageKey, Retried, Run, Selection, State};
 
 /// Rows in one transaction of [`retry_many`]: no lock is held for long.
 const BATCH: usize = 500;
@@ -21,12 +20,13 @@ const REVIVE: &str = "status = 'Pending', retry_count = 0, last_error = NULL, ne
 /// It is not there, not dead, or older than the horizon; or whatever the database answers.
 pub async fn retry(
     db: &DatabaseConnection,
-    id: MessageId,
+    id: impl Into<MessageKey>,
     by: &By,
     horizon: Horizon,
 ) -> Result<(), ActionError> {
+    let id = id.into();
     let tx = begin_write(db).await?;
-    let row = lock_dead(&tx, id).await?;
+    let row = lock_dead(&tx, &id).await?;
     if let Horizon::Within(retention) = horizon
         && row.age > retention
     {
@@ -46,13 +46,14 @@ pub async fn retry(
 /// It is not there or not dead; or whatever the database answers.
 pub async fn discard(
     db: &DatabaseConnection,
-    id: MessageId,
+    id: impl Into<MessageKey>,
     actor: &str,
     reason: &str,
 ) -> Result<(), ActionError> {
     let by = By { actor: actor.to_owned(), reason: Some(reason.to_owned()) };
+    let id = id.into();
     let tx = begin_write(db).await?;
-    let row = lock_dead(&tx, id).await?;
+    let row = lock_dead(&tx, &id).await?;
     record(&tx, "discard", &by, &[row.id]).await?;
     change(&tx, "status = 'Discarded'", &[row.id]).await?;
     tx.commit().await?;
@@ -103,21 +104,22 @@ struct DeadRow {
 }
 
 /// Locks the row, or says why it is not to be acted on.
-async fn lock_dead(tx: &DatabaseTransaction, id: MessageId) -> Result<DeadRow, ActionError> {
+async fn lock_dead(tx: &DatabaseTransaction, id: &MessageKey) -> Result<DeadRow, ActionError> {
     let dialect = Dialect::of(tx);
     let sql = format!(
         "SELECT id, status, {age} AS age FROM outbox_messages WHERE message_id = $1 {for_update}",
-        age = dialect.age_millis("occurred_on"),
+        age = dialect.age_millis(&dialect.readable("occurred_on")),
         for_update = dialect.for_update(),
     );
     let row = tx.query_one_raw(dialect.statement(sql, [id.into()])).await?;
-    let row = row.ok_or(ActionError::NotFound(id))?;
+    let row = row.ok_or_else(|| ActionError::NotFound(id.clone()))?;
     let state = State::of_column(&row.try_get::<String>("", "status")?)?;
     if state != State::Dead {
-        return Err(ActionError::NotDead { id, state });
+        return Err(ActionError::NotDead { id: id.clone(), state });
     }
-    let age: i64 = row.try_get("", "age")?;
-    let age = Duration::from_millis(u64::try_from(age).unwrap_or_default());
+    let age: Option<i64> = row.try_get("", "age")?;
+    let age = age
+        .map_or(Duration::MAX, |age| Duration::from_millis(u64::try_from(age).unwrap_or_default()));
     Ok(DeadRow { id: row.try_get("", "id")?, age })
 }
 
@@ -142,7 +144,8 @@ fn within(dialect: Dialect, horizon: Horizon, values: &mut Vec<Value>) -> String
         Horizon::Forced => "1 = 1".to_owned(),
         Horizon::Within(retention) => {
             values.push(i64::try_from(retention.as_millis()).unwrap_or(i64::MAX).into());
-            format!("{} <= ${}", dialect.age_millis("occurred_on"), values.len())
+            let age = dialect.age_millis(&dialect.readable("occurred_on"));
+            format!("{age} <= ${}", values.len())
         }
     }
 }

@@ -63,7 +63,7 @@ async fn waiting(
            COUNT(CASE WHEN claimed_until > {now} THEN 1 END) AS claimed,
            COUNT(CASE WHEN retry_count > 0 THEN 1 END) AS failing
          FROM outbox_messages WHERE status = 'Pending'",
-        age = dialect.age_millis("MIN(occurred_on)"),
+        age = dialect.age_millis(&format!("MIN({})", dialect.readable("occurred_on"))),
         now = dialect.now(),
     );
     let row = one(tx, &sql).await?;

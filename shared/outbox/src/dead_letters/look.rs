@@ -7,15 +7,16 @@ use sea_orm::{
     ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, TransactionTrait,
     Value,
 };
-use transport::MessageId;
 
-use super::{Action, Claim, Cursor, Details, Entry, Filter, State};
+use super::{Action, Claim, Cursor, Details, Entry, Filter, MessageKey, State};
 
 /// What [`entry`] reads.
 fn columns(dialect: Dialect) -> String {
     format!(
         "id, message_id, status, type, aggregate_type, aggregate_id, aggregate_version,
-         retry_count, last_error, occurred_on, next_attempt_at, sent_at, dead_at, {due}",
+         retry_count, last_error, {occurred_on} AS occurred_on, next_attempt_at, sent_at, dead_at,
+         {due}",
+        occurred_on = dialect.readable("occurred_on"),
         due = Cursor::due_column(dialect)
     )
 }
@@ -80,8 +81,9 @@ pub(super) async fn by_index(tx: &DatabaseTransaction) -> Result<(), DbErr> {
 /// Whatever the database answers.
 pub async fn show<C: ConnectionTrait>(
     connection: &C,
-    id: MessageId,
+    id: impl Into<MessageKey>,
 ) -> Result<Option<Details>, DbErr> {
+    let id = &id.into();
     let dialect = Dialect::of(connection);
     let sql = format!(
         "SELECT {columns}, schema_version, CAST(payload AS text) AS payload,
@@ -100,9 +102,12 @@ pub async fn show<C: ConnectionTrait>(
 }
 
 fn entry(row: &QueryResult) -> Result<Entry, DbErr> {
+    // A row that somebody else wrote may be due at no time that can be shown: then it comes first.
+    let due: Option<String> = row.try_get("", "due")?;
+    let due = due.unwrap_or_else(|| "0001-01-01T00:00:00Z".to_owned());
     Ok(Entry {
-        cursor: Cursor::of_columns(row.try_get("", "due")?, row.try_get("", "id")?),
-        message_id: row.try_get("", "message_id")?,
+        cursor: Cursor::of_columns(due, row.try_get("", "id")?),
+        message_id: MessageKey::of_row(row)?,
         state: State::of_column(&row.try_get::<String>("", "status")?)?,
         kind: row.try_get("", "type")?,
         aggregate_type: row.try_get("", "aggregate_type")?,

@@ -11,6 +11,7 @@
 mod act;
 mod cursor;
 mod figures;
+mod key;
 mod look;
 
 use std::fmt;
@@ -21,11 +22,11 @@ use chrono::{DateTime, Utc};
 use sea_orm::DbErr;
 use serde::Serialize;
 use serde_json::Value;
-use transport::MessageId;
 
 pub use act::{discard, retry, retry_many};
 pub use cursor::{Cursor, InvalidCursor};
 pub use figures::stats;
+pub use key::{InvalidMessageKey, MessageKey};
 pub use look::{list, show};
 
 /// What became of a message so far.
@@ -99,7 +100,7 @@ pub struct Entry {
     #[serde(skip)]
     pub cursor: Cursor,
     /// The same in every attempt.
-    pub message_id: MessageId,
+    pub message_id: MessageKey,
     /// What became of it so far.
     pub state: State,
     /// The event's name.
@@ -115,8 +116,8 @@ pub struct Entry {
     pub retry_count: i32,
     /// Why it is not sent yet, or why it is dead.
     pub last_error: Option<String>,
-    /// When it was written.
-    pub occurred_on: DateTime<Utc>,
+    /// When it was written; `None`: the row says something that no program can hold.
+    pub occurred_on: Option<DateTime<Utc>>,
     /// The next try is not before this; `None`: at once.
     pub next_attempt_at: Option<DateTime<Utc>>,
     /// When the broker's confirm was written down.
@@ -248,12 +249,12 @@ pub struct Retried {
 pub enum ActionError {
     /// There is no such row.
     #[error("there is no message {0} in the outbox")]
-    NotFound(MessageId),
+    NotFound(MessageKey),
     /// Only dead messages can be retried or discarded.
     #[error("message {id} is {state}: only a dead one can be retried or discarded")]
     NotDead {
         /// Which one.
-        id: MessageId,
+        id: MessageKey,
         /// What it is.
         state: State,
     },
@@ -265,7 +266,7 @@ pub enum ActionError {
     )]
     TooOld {
         /// Which one.
-        id: MessageId,
+        id: MessageKey,
         /// Its age by the database's clock.
         age: Duration,
         /// How long inboxes remember.

@@ -7,8 +7,8 @@ use chrono::{TimeDelta, Utc};
 use database::{Dialect, begin_write};
 use futures_util::future::join_all;
 use outbox::dead_letters::{
-    ActionError, By, Details, Entry, Filter, Horizon, Retried, Run, Selection, State, Stats,
-    discard, list, retry, retry_many, show, stats,
+    ActionError, By, Details, Entry, Filter, Horizon, MessageKey, Retried, Run, Selection, State,
+    Stats, discard, list, retry, retry_many, show, stats,
 };
 use outbox::{NewMessage, Pass, RelayOptions};
 use sea_orm::ConnectionTrait;
@@ -35,6 +35,7 @@ on_both_databases!(
     lists_are_newest_first_and_their_pages_join_without_gap_or_double,
     the_payload_is_shown_byte_for_byte,
     the_figures_tell_what_waits_and_what_is_blocked,
+    a_row_that_somebody_else_wrote_badly_can_be_seen_retried_and_discarded,
 );
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -367,7 +368,7 @@ async fn lists_are_newest_first_and_their_pages_join_without_gap_or_double(outbo
         let page = outbox.list(Filter { cursor, ..Filter::default() }, 2).await;
         let Some(last) = page.last() else { break };
         cursor = Some(last.cursor.clone());
-        pages.extend(page.iter().map(|entry| entry.message_id));
+        pages.extend(page.iter().map(|entry| entry.message_id.clone()));
     }
     assert_eq!(pages, expected);
 
@@ -395,7 +396,10 @@ async fn the_payload_is_shown_byte_for_byte(outbox: Outbox) {
         .execute("UPDATE outbox_messages SET claimed_by = 'r', claimed_until = occurred_on")
         .await;
     let claim = outbox.show(id).await.claim.expect("a claim");
-    assert_eq!((claim.by.as_str(), claim.until), ("r", outbox.show(id).await.entry.occurred_on));
+    assert_eq!(
+        (claim.by.as_str(), Some(claim.until)),
+        ("r", outbox.show(id).await.entry.occurred_on)
+    );
 }
 
 async fn the_figures_tell_what_waits_and_what_is_blocked(outbox: Outbox) {
@@ -437,4 +441,33 @@ async fn the_figures_tell_what_waits_and_what_is_blocked(outbox: Outbox) {
     assert_eq!(figures, expected);
     gate.open();
     passing.await.expect("no panic").expect("a pass");
+}
+
+async fn a_row_that_somebody_else_wrote_badly_can_be_seen_retried_and_discarded(outbox: Outbox) {
+    let time = match Dialect::of(&outbox.db) {
+        Dialect::Postgres => "-infinity",
+        Dialect::Sqlite => "2026-01-01T00:00:00+00:00",
+    };
+    outbox
+        .execute(&format!(
+            "INSERT INTO outbox_messages (message_id, aggregate_type, aggregate_id,
+               aggregate_version, type, payload, occurred_on)
+             VALUES ('no-uuid', 'order', 'a', 1, 'OrderPlaced', '{{}}', '{time}')"
+        ))
+        .await;
+    stats(&outbox.db).await.expect("figures, while it is pending");
+    outbox.let_die().await;
+    let key: MessageKey = "no-uuid".parse().expect("a key");
+
+    let dead = Filter { state: Some(State::Dead), ..Filter::default() };
+    let listed = outbox.list(dead, 9).await;
+    assert_eq!(listed[0].message_id, key);
+    show(&outbox.db, key.clone()).await.expect("an answer").expect("the message");
+    let retried = retry(&outbox.db, key.clone(), &somebody(), Horizon::Forced).await;
+    retried.expect("retried");
+    outbox.let_die().await;
+    discard(&outbox.db, key.clone(), "somebody", "made by hand").await.expect("discarded");
+
+    let shown = show(&outbox.db, key).await.expect("an answer").expect("the message");
+    assert_eq!((shown.entry.state, shown.actions.len()), (State::Discarded, 2));
 }
