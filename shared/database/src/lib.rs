@@ -10,6 +10,7 @@
 
 mod connect;
 mod day_window;
+mod ddl;
 mod dialect;
 mod failure;
 mod hint;
@@ -18,7 +19,8 @@ mod transaction;
 
 pub use connect::{InvalidDatabaseUrl, PoolSettings, connect, ping};
 pub use day_window::{DayWindow, InvalidDayWindow, Minute};
-pub use dialect::{Dialect, add_column, create_table};
+pub use ddl::{add_column, create_table};
+pub use dialect::Dialect;
 pub use failure::Failure;
 pub use hint::{Hint, HintSender, listen};
 pub use migration_lock::{MigrationLock, MigrationLockError};

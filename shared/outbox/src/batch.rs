@@ -6,8 +6,8 @@ use crash_points::crash_point;
 use sea_orm::DbErr;
 use transport::{Message, Outcome, Published, Publisher, TransportError};
 
-use crate::claim::{Claimed, Garbage, Rows};
 use crate::desk::{Desk, Ticket, Written};
+use crate::rows::{Claimed, Garbage, Rows};
 use crate::{Coordination, envelope};
 
 /// Rows under one claim, and the session on which they go.

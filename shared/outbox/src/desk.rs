@@ -9,7 +9,7 @@ use database::Failure;
 use sea_orm::{DatabaseConnection, DbErr};
 use transport::Outcome;
 
-use crate::claim::{Claimed, Failing, Garbage};
+use crate::rows::{Claimed, Failing, Garbage};
 use crate::store::{self, Again};
 use crate::{Coordination, RelayOptions, RelayTotals};
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use transport::{Headers, Message, Properties};
 
 use crate::RelayOptions;
-use crate::claim::Claimed;
+use crate::rows::Claimed;
 
 /// Makes the message of a row: the same in every attempt.
 ///

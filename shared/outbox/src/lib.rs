@@ -33,6 +33,7 @@ mod options;
 mod publication;
 pub mod relay;
 mod retention;
+mod rows;
 pub mod schema;
 mod store;
 mod totals;

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 use sea_orm::{DatabaseConnection, DbErr};
 
-use crate::claim::{self, Claim, Place, Rows};
+use crate::claim::{self, Claim, Place};
+use crate::rows::Rows;
 
 /// Where the next look begins. It is only a memory of earlier looks: lost, it costs some time.
 ///

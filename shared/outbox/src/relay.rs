@@ -18,10 +18,11 @@ use tokio_util::sync::CancellationToken;
 use transport::{Link, LinkState, Publisher, Transport, TransportError};
 
 use crate::batch::{Batch, Relayed};
-use crate::claim::{self, Claim, Rows};
+use crate::claim::{self, Claim};
 use crate::desk::{Desk, Ticket};
 use crate::lease::Lease;
 use crate::look::Look;
+use crate::rows::Rows;
 use crate::{Coordination, InvalidRelayOptions, RelayOptions, RelayTotals};
 
 /// What a pass did.
