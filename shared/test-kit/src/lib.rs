@@ -6,10 +6,12 @@
 
 mod backing;
 mod eventually;
+mod example;
 mod proxy;
 mod servers;
 
 pub use backing::{Backing, Storage, connect};
 pub use eventually::{eventually, eventually_some};
+pub use example::Example;
 pub use proxy::Proxy;
 pub use servers::{Servers, start_servers};
