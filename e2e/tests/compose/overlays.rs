@@ -1,0 +1,66 @@
+//! The cluster and the standby: a whole server is lost under load.
+
+use test_kit::eventually;
+
+use crate::load::Load;
+use crate::stack::{Stack, docker, text};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_leader_node_of_the_broker_can_stop_under_load_and_no_order_is_lost_or_doubled() {
+    let stack = Stack::up(&["rabbitmq-cluster"]);
+    assert_eq!(members(&stack, "rabbitmq"), 3, "quorum queues of three");
+    let load = Load::start(&stack).await;
+    let leader = leader(&stack);
+    let id = &stack.containers(Some(&leader))[0];
+    docker(&["stop", id]);
+    load.goes_on().await;
+    load.ends_well(&stack).await;
+    docker(&["start", id]);
+    stack.is_healthy().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_standby_takes_over_from_a_lost_database_and_no_order_is_lost_or_doubled() {
+    let stack = Stack::up(&["postgres-standby"]);
+    let load = Load::start(&stack).await;
+    docker(&["kill", &stack.containers(Some("postgres"))[0]]);
+    let promoted = stack.compose(&["exec", "-T", "postgres-standby", "pg_ctl", "promote"]);
+    assert!(promoted.status.success(), "{}", text(&promoted));
+    load.goes_on().await;
+    load.ends_well(&stack).await;
+}
+
+/// The node that leads the queue of the orders.
+fn leader(stack: &Stack) -> String {
+    let all = queues(stack, "rabbitmq", "leader");
+    let row = all.lines().find(|row| row.starts_with("inventory-service.orders\t"));
+    let node = row.and_then(|row| row.split_once("rabbit@")).expect("a leader").1;
+    node.trim().to_owned()
+}
+
+/// The members of the smallest queue.
+fn members(stack: &Stack, node: &str) -> usize {
+    let all = queues(stack, node, "members");
+    let queues = all.lines().filter(|row| row.contains("rabbit@"));
+    queues.map(|row| row.matches("rabbit@").count()).min().expect("queues")
+}
+
+fn queues(stack: &Stack, node: &str, column: &str) -> String {
+    let arguments =
+        ["exec", "-T", node, "rabbitmqctl", "-q", "list_queues", "-p", "shop", "name", column];
+    let output = stack.compose(&arguments);
+    assert!(output.status.success(), "{}", text(&output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_waits_for_the_standby() {
+    let stack = Stack::up(&["postgres-standby"]);
+    let question = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+    eventually("a standby in step", async || {
+        let asked =
+            stack.compose(&["exec", "-T", "postgres", "psql", "-U", "postgres", "-Atc", question]);
+        String::from_utf8_lossy(&asked.stdout).trim() == "1"
+    })
+    .await;
+}
