@@ -44,7 +44,8 @@ impl DatabaseSettings {
 /// The broker that this process uses.
 #[derive(Debug, Clone, Args)]
 pub struct BrokerSettings {
-    /// amqp://user:password@host/vhost, or sqlite://path or postgres://… for the queue in SQL
+    /// amqp://user:password@host/vhost (nodes of a cluster: host,host:port), or sqlite://path or
+    /// postgres://… for the queue in SQL
     #[arg(long, env, hide_env_values = true)]
     pub broker_url: String,
 

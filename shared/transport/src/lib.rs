@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-pub use error::TransportError;
+pub use error::{NodeFailure, TransportError};
 pub use link::{Link, LinkState};
 pub use message::{Delivery, Headers, Message, Properties, Settle, Settlement};
 pub use message_id::{InvalidMessageId, MessageId};
