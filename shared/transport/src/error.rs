@@ -41,6 +41,15 @@ pub enum TransportError {
         /// The broker's own words.
         reason: String,
     },
+    /// A publisher that declares nothing ([`Declare::Own`](crate::Declare)) came before those who do.
+    #[error(
+        "exchange {exchange} does not exist yet: the first consumer declares it, or a session that \
+         declares all"
+    )]
+    ExchangeMissing {
+        /// Its name.
+        exchange: String,
+    },
     /// No answer in time.
     #[error("broker gave no answer within {seconds} s while {doing}")]
     TimedOut {

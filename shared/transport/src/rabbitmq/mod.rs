@@ -37,6 +37,7 @@ use lapin::Channel;
 use crate::{
     Consumer, Publisher, QueueDepth, Topology, Transport, TransportError, TransportOptions, redact,
 };
+use declare::Purpose;
 use nodes::Nodes;
 use session::{Deadline, Session};
 
@@ -100,15 +101,16 @@ impl Broker {
         self.nodes.connect(&name, deadline).await
     }
 
-    /// Opens a channel and declares the topology on it.
+    /// Opens a channel and declares on it what a session with this purpose has to.
     async fn declared_channel(
         &self,
         session: &Session,
+        purpose: Purpose<'_>,
         deadline: Deadline,
     ) -> Result<Channel, TransportError> {
         let channel = session.channel(deadline).await?;
         let failed = |error| session.opening_error(error);
-        let declared = declare::topology(&channel, &self.topology, failed);
+        let declared = declare::topology(&channel, self, purpose, failed);
         deadline.limit("declaring the topology", declared).await?;
         Ok(channel)
     }
