@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser};
 use outbox_relay::RelaySettings;
 use service_kit::settings::{ConsumerSettings, LifeSettings, LogSettings, RetentionSettings};
+use transport::Declare;
 
 /// Settings of the whole shop.
 #[derive(Debug, Clone, Args)]
@@ -48,6 +49,8 @@ pub struct Settings {
 pub(crate) struct ChildSettings {
     #[command(flatten)]
     _relay: RelaySettings,
+    #[arg(long, env, default_value = "all")]
+    _broker_declare: Declare,
     #[command(flatten)]
     _consumer: ConsumerSettings,
     #[command(flatten)]

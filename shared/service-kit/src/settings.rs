@@ -13,7 +13,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 pub use consumer::ConsumerSettings;
 use database::{DayWindow, PoolSettings};
 use sea_orm::DatabaseConnection;
-use transport::{Topology, Transport, TransportOptions};
+use transport::{Declare, Topology, Transport, TransportOptions};
 
 /// The database that this process uses.
 #[derive(Debug, Clone, Args)]
@@ -44,9 +44,15 @@ impl DatabaseSettings {
 /// The broker that this process uses.
 #[derive(Debug, Clone, Args)]
 pub struct BrokerSettings {
-    /// amqp://user:password@host/vhost, or sqlite://path or postgres://… for the queue in SQL
+    /// amqp://user:password@host/vhost (nodes of a cluster: host,host:port), or sqlite://path or
+    /// postgres://… for the queue in SQL
     #[arg(long, env, hide_env_values = true)]
     pub broker_url: String,
+
+    /// RabbitMQ: what a session declares: all, or own (for users with the least rights: a consumer its
+    /// own queue, a publisher nothing)
+    #[arg(long, env, default_value = "all")]
+    pub broker_declare: Declare,
 
     /// Queue in SQL: when a consumer dies, its messages wait this long for another one
     #[arg(long, env, default_value = "5s", value_parser = at_least::<100>)]
@@ -59,6 +65,7 @@ impl BrokerSettings {
     pub fn options(&self, name: &str) -> TransportOptions {
         TransportOptions {
             client_name: name.to_owned(),
+            declare: self.broker_declare,
             visibility_timeout: self.broker_visibility_timeout,
             ..TransportOptions::default()
         }

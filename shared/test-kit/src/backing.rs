@@ -83,6 +83,35 @@ impl Storage {
         }
     }
 
+    /// Creates a user of the broker that has exactly these rights (regular expressions of what it may
+    /// configure, write and read), and returns the broker's URL for it.
+    ///
+    /// # Errors
+    /// The server is not there, or the broker is none with users.
+    pub async fn create_broker_user(
+        &self,
+        broker_url: &str,
+        name: &str,
+        [configure, write, read]: &[String; 3],
+    ) -> anyhow::Result<String> {
+        let api = Servers::from_environment()?.rabbitmq_api;
+        let (scheme, rest) = broker_url.split_once("://").context("a URL")?;
+        let (_, address) = rest.split_once('@').context("a broker with users")?;
+        let (_, vhost) = address.split_once('/').context("a virtual host")?;
+        // All virtual hosts share their users.
+        let name = format!("{name}-{}", self.suffix);
+        let rights = serde_json::json!({"configure": configure, "write": write, "read": read});
+        for (path, body) in [
+            (format!("users/{name}"), serde_json::json!({"password": "test", "tags": ""})),
+            (format!("permissions/{vhost}/{name}"), rights),
+        ] {
+            let url = format!("{api}/api/{path}");
+            let answer = reqwest::Client::new().put(url).json(&body).send().await?;
+            anyhow::ensure!(answer.status().is_success(), "{path}: {answer:?}");
+        }
+        Ok(format!("{scheme}://{name}:test@{address}"))
+    }
+
     fn sqlite_url(&self, name: &str) -> String {
         format!("sqlite://{}", self.folder.path().join(format!("{name}.db")).display())
     }

@@ -1,4 +1,5 @@
 use std::error::Error;
+use std::fmt;
 
 /// Why a session could not be opened or was lost.
 #[derive(Debug, thiserror::Error)]
@@ -28,11 +29,26 @@ pub enum TransportError {
         /// The broker's own words.
         reason: String,
     },
+    /// None of the broker's nodes can be used.
+    #[error("no node of the broker can be used: {}", list(failures))]
+    NoNode {
+        /// Each node with its own reason, in the order in which they were tried.
+        failures: Vec<NodeFailure>,
+    },
     /// A queue or an exchange exists with other arguments than ours. Retrying won't help; a person must decide.
     #[error("broker has other arguments for this topology: {reason}; delete or rename the old one")]
     TopologyMismatch {
         /// The broker's own words.
         reason: String,
+    },
+    /// A publisher that declares nothing ([`Declare::Own`](crate::Declare)) came before those who do.
+    #[error(
+        "exchange {exchange} does not exist yet: the first consumer declares it, or a session that \
+         declares all"
+    )]
+    ExchangeMissing {
+        /// Its name.
+        exchange: String,
     },
     /// No answer in time.
     #[error("broker gave no answer within {seconds} s while {doing}")]
@@ -57,6 +73,36 @@ pub enum TransportError {
         #[source]
         source: sea_orm::DbErr,
     },
+}
+
+/// Why one node of a broker can't be used.
+#[derive(Debug)]
+pub struct NodeFailure {
+    /// Its host and port.
+    pub node: String,
+    /// What happened there.
+    pub error: TransportError,
+}
+
+impl fmt::Display for NodeFailure {
+    /// Without the URL, which says the same of each node.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.node)?;
+        match &self.error {
+            TransportError::Unreachable { source, .. } => {
+                write!(f, "can't be reached ({source})")
+            }
+            TransportError::AccessRefused { reason, .. } => write!(f, "refused access ({reason})"),
+            TransportError::TimedOut { seconds, .. } => {
+                write!(f, "gave no answer within {seconds:.1} s")
+            }
+            other => write!(f, "failed ({})", other.one_line()),
+        }
+    }
+}
+
+fn list(failures: &[NodeFailure]) -> String {
+    failures.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl TransportError {

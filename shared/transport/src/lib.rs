@@ -12,6 +12,7 @@
 //! connection with everything that lives on it. It is never repaired: after any error its
 //! owner drops it and asks for a new one. Half-recovered sessions are where messages get lost.
 
+mod declare;
 mod error;
 mod link;
 mod message;
@@ -27,7 +28,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-pub use error::TransportError;
+pub use declare::Declare;
+pub use error::{NodeFailure, TransportError};
 pub use link::{Link, LinkState};
 pub use message::{Delivery, Headers, Message, Properties, Settle, Settlement};
 pub use message_id::{InvalidMessageId, MessageId};
@@ -38,10 +40,10 @@ pub use url::redact;
 /// Opens sessions on one broker.
 #[async_trait]
 pub trait Transport: Send + Sync {
-    /// Opens a publishing session and declares the topology on it.
+    /// Opens a publishing session, and declares what [`TransportOptions::declare`] says on it.
     async fn publisher(&self) -> Result<Box<dyn Publisher>, TransportError>;
 
-    /// Opens a consuming session on `queue`, with at most `prefetch` unsettled deliveries.
+    /// The same for a consuming session on `queue`, with at most `prefetch` unsettled deliveries.
     async fn consumer(
         &self,
         queue: &str,
@@ -112,6 +114,8 @@ pub struct QueueDepth {
 pub struct TransportOptions {
     /// The name that the broker shows for our connections.
     pub client_name: String,
+    /// Which part of the topology a session declares.
+    pub declare: Declare,
     /// The limit for opening a session (network, handshake, topology).
     pub connect_timeout: Duration,
     /// The limit for all answers to one batch. Keep it below the relay's lease.
@@ -128,6 +132,7 @@ impl Default for TransportOptions {
     fn default() -> Self {
         Self {
             client_name: "once-shop".to_owned(),
+            declare: Declare::All,
             connect_timeout: Duration::from_secs(5),
             confirm_timeout: Duration::from_secs(5),
             max_body_bytes: 4 * 1024 * 1024,

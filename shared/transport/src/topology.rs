@@ -1,5 +1,4 @@
-/// The exchange and the queues that a system uses. Each session declares all of it, so that
-/// the order in which programs start does not matter.
+/// The exchange and the queues that a system uses. [`Declare`](crate::Declare) says who declares them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
     /// The topic exchange that events are published to.
@@ -20,6 +19,15 @@ pub struct Queue {
     /// How often a message may be delivered and given back before it is dead-lettered. Far above the
     /// restarts that one expects, for a consumer that dies charges everything it had prefetched.
     pub delivery_limit: u32,
+}
+
+impl Topology {
+    /// An exchange to which nothing is ever bound. A new publishing session sends an empty message
+    /// there, to learn whether the broker takes any.
+    #[must_use]
+    pub fn probe_exchange(&self) -> String {
+        format!("{}.probe", self.exchange)
+    }
 }
 
 impl Queue {

@@ -26,6 +26,7 @@ mod tests {
     #[test]
     fn a_password_never_shows() {
         assert_eq!(redact("amqp://shop:secret@host:5672/v"), "amqp://shop:***@host:5672/v");
+        assert_eq!(redact("amqp://shop:a,b@one,two:5673/v"), "amqp://shop:***@one,two:5673/v");
         assert_eq!(redact("postgres://a:b@c@host/db"), "postgres://a:***@host/db");
         assert_eq!(redact("amqp://shop:a/b#c@host/v"), "amqp://shop:***@host/v");
         assert_eq!(redact("postgres://host/db?user=shop&password=a@b"), "postgres://host/db?***");

@@ -11,6 +11,7 @@ use lapin::options::{
 use lapin::types::{FieldTable, ShortString};
 use tokio::time::timeout;
 
+use super::declare::Purpose;
 use super::session::Session;
 use super::{Broker, declare, errors, wire};
 use crate::{Consumer, Delivery, Headers, Settle, Settlement, TransportError};
@@ -32,7 +33,7 @@ impl RabbitConsumer {
     ) -> Result<Self, TransportError> {
         let deadline = broker.deadline();
         let session = broker.connect(&format!("consumer of {queue}"), deadline).await?;
-        let channel = broker.declared_channel(&session, deadline).await?;
+        let channel = broker.declared_channel(&session, Purpose::Consume(queue), deadline).await?;
         let queue = declare::name(queue)?;
         let client = &broker.options.client_name;
         // A name that is too long is no reason to fail: for an empty one the broker picks its own.

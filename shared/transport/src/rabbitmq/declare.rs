@@ -4,8 +4,8 @@ use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptio
 use lapin::types::{AMQPValue, FieldTable, ShortString};
 use lapin::{Channel, ExchangeKind};
 
-use super::headers;
-use crate::{Topology, TransportError};
+use super::{Broker, errors, headers};
+use crate::{Declare, Queue, Topology, TransportError};
 
 /// Deliveries of a dead letter before it is set aside for good. It gets there only when it kills the
 /// session of whoever reads it: lapin gives up a connection over a property that is no UTF-8.
@@ -18,45 +18,109 @@ const UNREADABLE: &str = ".unreadable";
 /// RabbitMQ 4 sets a limit of 20 where none is given, and 3.10 does not know "no limit".
 const NEVER: i32 = i32::MAX;
 
-/// Declares all of it. What exists already with the same arguments stays as it is.
+/// What a session is for.
+#[derive(Clone, Copy)]
+pub(super) enum Purpose<'a> {
+    Publish,
+    /// Of this queue.
+    Consume(&'a str),
+}
+
+/// Declares what a session with this purpose has to. What exists already with the same arguments
+/// stays as it is.
 ///
 /// `failed` turns an error of the library into one of ours.
 pub(super) async fn topology(
     channel: &Channel,
+    broker: &Broker,
+    purpose: Purpose<'_>,
+    failed: impl Fn(lapin::Error) -> TransportError,
+) -> Result<(), TransportError> {
+    let topology = &broker.topology;
+    match (broker.options.declare, purpose) {
+        (Declare::All, _) => {
+            exchanges(channel, topology, &failed).await?;
+            for declared in &topology.queues {
+                queue(channel, topology, declared, &failed).await?;
+            }
+        }
+        (Declare::Own, Purpose::Consume(name)) => {
+            exchanges(channel, topology, &failed).await?;
+            let is_own = |queue: &&Queue| queue.name == name || queue.dead_letter_queue() == name;
+            for own in topology.queues.iter().filter(is_own) {
+                queue(channel, topology, own, &failed).await?;
+            }
+        }
+        (Declare::Own, Purpose::Publish) => {
+            for exchange in [&topology.exchange, &topology.probe_exchange()] {
+                look_for(channel, exchange, &failed).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn exchanges(
+    channel: &Channel,
     topology: &Topology,
+    failed: impl Fn(lapin::Error) -> TransportError,
+) -> Result<(), TransportError> {
+    let durable = ExchangeDeclareOptions { durable: true, ..Default::default() };
+    for (exchange, kind) in [
+        (&topology.exchange, ExchangeKind::Topic),
+        (&topology.probe_exchange(), ExchangeKind::Direct),
+        (&topology.dead_letter_exchange, ExchangeKind::Direct),
+    ] {
+        let exchange = name(exchange)?;
+        let declared = channel.exchange_declare(exchange, kind, durable, FieldTable::default());
+        declared.await.map_err(&failed)?;
+    }
+    Ok(())
+}
+
+/// A passive declare needs no right at all.
+async fn look_for(
+    channel: &Channel,
+    exchange: &str,
+    failed: impl Fn(lapin::Error) -> TransportError,
+) -> Result<(), TransportError> {
+    let look = ExchangeDeclareOptions { passive: true, ..Default::default() };
+    // The broker does not look at the kind.
+    let kind = ExchangeKind::Topic;
+    match channel.exchange_declare(name(exchange)?, kind, look, FieldTable::default()).await {
+        Err(error) if errors::is_not_found(&error) => {
+            Err(TransportError::ExchangeMissing { exchange: exchange.to_owned() })
+        }
+        found => found.map_err(failed),
+    }
+}
+
+async fn queue(
+    channel: &Channel,
+    topology: &Topology,
+    queue: &Queue,
     failed: impl Fn(lapin::Error) -> TransportError,
 ) -> Result<(), TransportError> {
     let exchange = name(&topology.exchange)?;
     let dead_letters = name(&topology.dead_letter_exchange)?;
-    let durable = ExchangeDeclareOptions { durable: true, ..Default::default() };
-    for (exchange, kind) in
-        [(&exchange, ExchangeKind::Topic), (&dead_letters, ExchangeKind::Direct)]
-    {
-        channel
-            .exchange_declare(exchange.clone(), kind, durable, FieldTable::default())
-            .await
-            .map_err(&failed)?;
-    }
-    for queue in &topology.queues {
-        // First the place for dead letters, so that the queue never lacks one.
-        let own = name(&queue.name)?;
-        let dead = name(&queue.dead_letter_queue())?;
-        let unreadable = name(&format!("{}{UNREADABLE}", queue.name))?;
-        let last = arguments(AMQPValue::LongInt(NEVER), None);
-        declare(channel, &unreadable, last).await.map_err(&failed)?;
-        bind(channel, &unreadable, &dead_letters, unreadable.clone()).await.map_err(&failed)?;
+    // First the place for dead letters, so that the queue never lacks one.
+    let own = name(&queue.name)?;
+    let dead = name(&queue.dead_letter_queue())?;
+    let unreadable = name(&format!("{}{UNREADABLE}", queue.name))?;
+    let last = arguments(AMQPValue::LongInt(NEVER), None);
+    declare(channel, &unreadable, last).await.map_err(&failed)?;
+    bind(channel, &unreadable, &dead_letters, unreadable.clone()).await.map_err(&failed)?;
 
-        let limit = AMQPValue::LongInt(DEAD_LETTER_LIMIT);
-        let to_unreadable = arguments(limit, Some((&dead_letters, &unreadable)));
-        declare(channel, &dead, to_unreadable).await.map_err(&failed)?;
-        bind(channel, &dead, &dead_letters, own.clone()).await.map_err(&failed)?;
+    let limit = AMQPValue::LongInt(DEAD_LETTER_LIMIT);
+    let to_unreadable = arguments(limit, Some((&dead_letters, &unreadable)));
+    declare(channel, &dead, to_unreadable).await.map_err(&failed)?;
+    bind(channel, &dead, &dead_letters, own.clone()).await.map_err(&failed)?;
 
-        let limit = AMQPValue::LongLongInt(queue.delivery_limit.into());
-        let to_dead = arguments(limit, Some((&dead_letters, &own)));
-        declare(channel, &own, to_dead).await.map_err(&failed)?;
-        for pattern in &queue.bindings {
-            bind(channel, &own, &exchange, name(pattern)?).await.map_err(&failed)?;
-        }
+    let limit = AMQPValue::LongLongInt(queue.delivery_limit.into());
+    let to_dead = arguments(limit, Some((&dead_letters, &own)));
+    declare(channel, &own, to_dead).await.map_err(&failed)?;
+    for pattern in &queue.bindings {
+        bind(channel, &own, &exchange, name(pattern)?).await.map_err(&failed)?;
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! How full the queues are.
 
+use lapin::Channel;
 use lapin::options::QueueDeclareOptions;
 use lapin::types::FieldTable;
-use lapin::{Channel, ErrorKind};
 use tokio::sync::Mutex;
 
 use super::session::{Deadline, Session};
-use super::{Broker, declare};
+use super::{Broker, declare, errors};
 use crate::{QueueDepth, TransportError};
 
 /// Asks the broker on a connection that is kept for the next time, for a page asks often.
@@ -27,9 +27,6 @@ impl Depths {
         Ok(depths)
     }
 }
-
-/// The reply code for a queue that does not exist.
-const NOT_FOUND: u16 = 404;
 
 /// Queues that nobody has declared yet are left out: looking must not create them.
 async fn ask(
@@ -65,11 +62,7 @@ async fn depth(
             ready: found.message_count().into(),
             consumers: Some(found.consumer_count().into()),
         })),
-        Err(error) if is_not_found(&error) => Ok(None),
+        Err(error) if errors::is_not_found(&error) => Ok(None),
         Err(error) => Err(session.opening_error(error)),
     }
-}
-
-fn is_not_found(error: &lapin::Error) -> bool {
-    matches!(error.kind(), ErrorKind::ProtocolError(refusal) if refusal.get_id() == NOT_FOUND)
 }

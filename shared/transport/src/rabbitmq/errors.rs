@@ -10,6 +10,9 @@ const ACCESS_REFUSED: u16 = 403;
 const PRECONDITION_FAILED: u16 = 406;
 const NOT_ALLOWED: u16 = 530;
 
+/// The reply code for an exchange or a queue that does not exist.
+const NOT_FOUND: u16 = 404;
+
 /// A failure while a session is opened.
 pub(super) fn opening(url: &str, error: lapin::Error) -> TransportError {
     match error.kind() {
@@ -22,6 +25,11 @@ pub(super) fn opening(url: &str, error: lapin::Error) -> TransportError {
         },
         _ => TransportError::Unreachable { url: url.to_owned(), source: Box::new(error) },
     }
+}
+
+/// Whether the exchange or the queue that was asked for does not exist.
+pub(super) fn is_not_found(error: &lapin::Error) -> bool {
+    matches!(error.kind(), ErrorKind::ProtocolError(refusal) if refusal.get_id() == NOT_FOUND)
 }
 
 /// A failure of a session that worked.

@@ -10,6 +10,7 @@ use lapin::{BasicProperties, Channel, Confirmation};
 use super::accounting::{self, Answer, Key};
 use super::batch::{self, Failure};
 use super::channels::Channels;
+use super::declare::Purpose;
 use super::session::{Deadline, Session};
 use super::wire::{Limits, Outgoing, outgoing};
 use super::{Broker, declare, errors};
@@ -38,7 +39,7 @@ impl RabbitPublisher {
     pub(super) async fn open(broker: &Broker) -> Result<Self, TransportError> {
         let deadline = broker.deadline();
         let session = broker.connect("publisher", deadline).await?;
-        let channel = broker.declared_channel(&session, deadline).await?;
+        let channel = broker.declared_channel(&session, Purpose::Publish, deadline).await?;
         let publisher = Self {
             exchange: declare::name(&broker.topology.exchange)?,
             options: broker.options.clone(),
@@ -47,9 +48,9 @@ impl RabbitPublisher {
             channels: Channels::default(),
             lost: OnceLock::new(),
         };
-        let dead_letters = declare::name(&broker.topology.dead_letter_exchange)?;
+        let nowhere = declare::name(&broker.topology.probe_exchange())?;
         publisher.channels.add(&publisher.session, channel.clone(), deadline).await?;
-        publisher.probe(&channel, &dead_letters, deadline).await?;
+        publisher.probe(&channel, &nowhere, deadline).await?;
         publisher.channels.give_back(&channel);
         Ok(publisher)
     }
@@ -63,12 +64,12 @@ impl RabbitPublisher {
     async fn probe(
         &self,
         channel: &Channel,
-        dead_letter_exchange: &ShortString,
+        nowhere: &ShortString,
         deadline: Deadline,
     ) -> Result<(), TransportError> {
         for _ in 0..2 {
             let probe = async {
-                let sent = send_probe(channel, dead_letter_exchange.clone()).await;
+                let sent = send_probe(channel, nowhere.clone()).await;
                 sent.map_err(|error| self.session.opening_error(error))
             };
             match deadline.limit(CONFIRMS, probe).await {
@@ -170,8 +171,9 @@ impl Drop for RabbitPublisher {
     }
 }
 
-/// Publishes an empty message that goes nowhere: no queue is bound with an empty key. The right to
-/// write to this exchange is needed anyway, for a queue's dead letters.
+/// Publishes an empty message that goes nowhere. The exchange is one of its own: a queue that takes
+/// all events (bound with `#`) would get it, and the right to write to the dead letters is no
+/// publisher's.
 async fn send_probe(channel: &Channel, exchange: ShortString) -> lapin::Result<Confirmation> {
     let (key, options) = (ShortString::default(), BasicPublishOptions::default());
     channel.basic_publish(exchange, key, options, b"", BasicProperties::default()).await?.await

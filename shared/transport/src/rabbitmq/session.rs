@@ -29,6 +29,12 @@ impl Deadline {
         Self { at: Instant::now() + limit, limit }
     }
 
+    /// An equal part of the time that is left, for the next of so many steps.
+    pub(super) fn part(self, steps: usize) -> Self {
+        let left = self.at.saturating_duration_since(Instant::now());
+        Self::after(left / u32::try_from(steps).unwrap_or(u32::MAX).max(1))
+    }
+
     /// Waits for `step`, but not beyond the deadline.
     pub(super) async fn limit<T>(
         self,

@@ -29,6 +29,7 @@ macro_rules! on_every_transport {
 mod broker;
 mod consuming;
 mod dead_letters;
+mod nodes;
 mod opening;
 mod publishing;
 mod rabbitmq;

@@ -1,0 +1,3 @@
+//! What the shop's processes may do at the broker.
+
+mod rights;
