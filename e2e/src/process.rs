@@ -33,6 +33,7 @@ impl Part {
 
 /// A running process of the shop. Dropped, it is killed.
 pub struct Process {
+    part: Part,
     child: Child,
     url: String,
     log: Arc<Mutex<Vec<String>>>,
@@ -58,13 +59,31 @@ impl Process {
         let url = address.recv_timeout(Duration::from_secs(30)).unwrap_or_else(|_| {
             panic!("{part:?} does not listen; its log:\n{}", lines(&log).join("\n"))
         });
-        Self { child, url, log }
+        Self { part, child, url, log }
     }
 
     /// Where it listens.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Its own program, asked whether this process is ready: the exit code and the line it prints.
+    /// It is told where this process listens, and nothing else.
+    ///
+    /// # Panics
+    /// It did not start.
+    #[must_use]
+    pub fn healthcheck(&self) -> (Option<i32>, String) {
+        let address = self.url.trim_start_matches("http://");
+        let output = Command::new(shop_binary())
+            .args([self.part.subcommand(), "healthcheck"])
+            .env_clear()
+            .env("HTTP_ADDR", address)
+            .output()
+            .expect("the shop's binary starts");
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).expect("UTF-8").trim_end().to_owned())
     }
 
     /// Its process id.

@@ -139,6 +139,25 @@ async fn one_command_opens_a_shop_whose_data_survives_until_reset() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_healthcheck_by_the_same_ports_says_whether_the_shop_is_open() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shop = Embedded::open(folder.path(), &[]);
+    let base = shop.base.to_string();
+    let asked = || {
+        let mut command = Command::new(shop_binary());
+        command.arg("healthcheck").env_clear().env("SHOP_PORT_BASE", &base);
+        let Output { status, stdout, .. } = command.output().expect("it runs");
+        (status.code(), String::from_utf8(stdout).expect("UTF-8"))
+    };
+    assert_eq!(asked(), (Some(0), "ready\n".to_owned()));
+    let (status, health) = shop.api(10).get("/health/ready").await;
+    assert_eq!((status, health["checks"]["ordersDatabase"].as_str()), (StatusCode::OK, Some("ok")));
+    let page = shop.base + 10;
+    shop.stop("TERM").await;
+    assert_eq!(asked(), (Some(1), format!("not ready: nothing listens on 127.0.0.1:{page}\n")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_child_takes_administrative_calls_with_the_token_dev() {
     let folder = tempfile::tempdir().expect("a folder");
     let shop = Embedded::open(folder.path(), &[]);

@@ -6,6 +6,7 @@ mod crashes;
 mod documents;
 mod embedded;
 mod headers;
+mod healthcheck;
 mod many_relays;
 mod messages;
 mod outages;

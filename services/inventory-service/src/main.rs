@@ -10,10 +10,10 @@ use service_kit::program;
 #[command(version)]
 struct Program {
     #[command(flatten)]
-    settings: inventory_service::Settings,
+    invocation: inventory_service::Invocation,
 }
 
 fn main() -> ExitCode {
     let program: Program = program::settings();
-    program::run(inventory_service::run(program.settings))
+    program.invocation.run(inventory_service::run)
 }

@@ -23,7 +23,7 @@ use service_kit::health::Health;
 use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
 
-pub use settings::Settings;
+pub use settings::{Invocation, Settings};
 
 /// Its name in the inbox, in logs and at the broker.
 const NAME: &str = "order-service";

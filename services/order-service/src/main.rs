@@ -10,10 +10,10 @@ use service_kit::program;
 #[command(version)]
 struct Program {
     #[command(flatten)]
-    settings: order_service::Settings,
+    invocation: order_service::Invocation,
 }
 
 fn main() -> ExitCode {
     let program: Program = program::settings();
-    program::run(order_service::run(program.settings))
+    program.invocation.run(order_service::run)
 }

@@ -1,17 +1,24 @@
 use std::net::SocketAddr;
 
 use clap::Args;
+use service_kit::healthcheck::OnlyHealthcheck;
 use service_kit::settings::{
     BrokerSettings, ConsumerSettings, DatabaseSettings, LifeSettings, LogSettings,
     RetentionSettings, loopback,
 };
+
+/// The port unless told otherwise.
+const PORT: u16 = 8080;
+
+/// A command line of the order service.
+pub type Invocation = service_kit::invocation::Invocation<Settings, OnlyHealthcheck<PORT>>;
 
 /// Settings of the order service.
 #[derive(Debug, Clone, Args)]
 #[allow(missing_docs, reason = "the flattened groups document themselves")]
 pub struct Settings {
     /// The address for HTTP
-    #[arg(long, env, default_value_t = loopback(8080))]
+    #[arg(long, env, default_value_t = loopback(PORT))]
     pub http_addr: SocketAddr,
 
     /// The token for administrative calls; without it they are off

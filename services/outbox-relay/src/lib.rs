@@ -3,9 +3,10 @@
 
 mod admin;
 mod cleanup;
-mod invocation;
 mod operate;
 mod settings;
+
+use std::process::ExitCode;
 
 use anyhow::Context;
 use outbox::{Cleaner, Relay};
@@ -16,18 +17,15 @@ use service_kit::{program, server, telemetry};
 use transport::TransportOptions;
 
 pub use cleanup::Cleanup;
-pub use invocation::Invocation;
 pub use operate::{Dead, Operation, Target, operate};
-pub use settings::{OutboxRetention, RelaySettings, Settings};
+pub use settings::{Invocation, OutboxRetention, RelaySettings, Settings};
 
 /// Does what the command line says.
-///
-/// # Errors
-/// As [`relay`] and [`operate`] say.
-pub async fn run(invocation: Invocation) -> anyhow::Result<()> {
+#[must_use]
+pub fn run(invocation: Invocation) -> ExitCode {
     match invocation {
-        Invocation::Relay(settings) => relay(*settings).await,
-        Invocation::Operate(operation) => operate(*operation).await,
+        Invocation::Serve(settings) => program::run(relay(*settings)),
+        Invocation::Command(operation) => operate(*operation),
     }
 }
 

@@ -15,5 +15,5 @@ struct Program {
 
 fn main() -> ExitCode {
     let program: Program = program::settings();
-    program::run(outbox_relay::run(program.invocation))
+    outbox_relay::run(program.invocation)
 }

@@ -10,12 +10,20 @@ use service_kit::settings::{
     duration, loopback,
 };
 
+use crate::operate::Operation;
+
+/// The port unless told otherwise.
+pub(crate) const PORT: u16 = 8082;
+
+/// A command line of the relay.
+pub type Invocation = service_kit::invocation::Invocation<Settings, Operation>;
+
 /// Settings of the relay.
 #[derive(Debug, Clone, Args)]
 #[allow(missing_docs, reason = "the flattened groups document themselves")]
 pub struct Settings {
     /// The address for HTTP
-    #[arg(long, env, default_value_t = loopback(8082))]
+    #[arg(long, env, default_value_t = loopback(PORT))]
     pub http_addr: SocketAddr,
 
     /// The token for administrative calls; without it they are off

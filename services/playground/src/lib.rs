@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use data_folder::DataFolder;
 use settings::ChildSettings;
-pub use settings::Settings;
+pub use settings::{Healthcheck, Ports, Settings};
 use shop::Shop;
 use snapshot::Sources;
 use supervisor::Supervisor;
@@ -44,7 +44,9 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         sources = prepare(&shop) => sources?,
     };
     let supervisor = Supervisor::start(shop.parts(), &shutdown)?;
-    let router = page::router(&shop, live::Live::new(tables, supervisor.views()), shutdown.clone());
+    let health = tables.health();
+    let router = page::router(&shop, live::Live::new(tables, supervisor.views()), shutdown.clone())
+        .merge(health.router());
     let page = tokio::spawn(server::serve(listener, router, shutdown.clone()));
     welcome(&shop, &folder, &shutdown).await;
 

@@ -19,22 +19,25 @@ struct Program {
 #[derive(Debug, Subcommand)]
 enum Part {
     /// Takes orders
-    OrderService(order_service::Settings),
+    OrderService(order_service::Invocation),
     /// Reserves stock
-    InventoryService(inventory_service::Settings),
+    InventoryService(inventory_service::Invocation),
     /// Moves an outbox to the broker
     OutboxRelay(outbox_relay::Invocation),
     /// Creates or updates the tables of one database
     Migrate(migrations::MigrateSettings),
+    /// Asks whether the shop that runs by the same ports serves its page
+    Healthcheck(playground::Healthcheck),
 }
 
 fn main() -> ExitCode {
     let Program { part, shop } = program::settings();
     match part {
         None => program::run(playground::run(shop)),
-        Some(Part::OrderService(settings)) => program::run(order_service::run(settings)),
-        Some(Part::InventoryService(settings)) => program::run(inventory_service::run(settings)),
-        Some(Part::OutboxRelay(invocation)) => program::run(outbox_relay::run(invocation)),
+        Some(Part::OrderService(invocation)) => invocation.run(order_service::run),
+        Some(Part::InventoryService(invocation)) => invocation.run(inventory_service::run),
+        Some(Part::OutboxRelay(invocation)) => outbox_relay::run(invocation),
         Some(Part::Migrate(settings)) => program::run(migrations::run(settings)),
+        Some(Part::Healthcheck(check)) => check.run(),
     }
 }

@@ -1,8 +1,12 @@
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Args, Parser};
 use outbox_relay::RelaySettings;
-use service_kit::settings::{ConsumerSettings, LifeSettings, LogSettings, RetentionSettings};
+use service_kit::healthcheck;
+use service_kit::settings::{
+    ConsumerSettings, LifeSettings, LogSettings, RetentionSettings, loopback,
+};
 use transport::Declare;
 
 /// Settings of the whole shop.
@@ -16,9 +20,9 @@ pub struct Settings {
     #[arg(long)]
     pub reset: bool,
 
-    /// First port: orders N, inventory N+1, relays N+2 and N+3, page N+10
-    #[arg(long, env = "SHOP_PORT_BASE", default_value_t = 8080, value_parser = clap::value_parser!(u16).range(1..=65_525))]
-    pub port_base: u16,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub ports: Ports,
 
     /// Database of the order service, if not SQLite in the data folder
     #[arg(long, env, hide_env_values = true)]
@@ -42,6 +46,35 @@ pub struct Settings {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub life: LifeSettings,
+}
+
+/// Where the processes of the shop listen.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Ports {
+    /// First port: orders N, inventory N+1, relays N+2 and N+3, page N+10
+    #[arg(long, env = "SHOP_PORT_BASE", default_value_t = 8080, value_parser = clap::value_parser!(u16).range(1..=65_525))]
+    pub port_base: u16,
+}
+
+impl Ports {
+    pub(crate) fn page(self) -> u16 {
+        self.port_base + 10
+    }
+}
+
+/// Asks whether the shop that runs by the same ports serves its page
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Healthcheck {
+    #[command(flatten)]
+    ports: Ports,
+}
+
+impl Healthcheck {
+    /// Asks, prints the answer, and ends with 0 (ready) or 1.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        healthcheck::run(loopback(self.ports.page()))
+    }
 }
 
 /// What the children read from the environment that they share.

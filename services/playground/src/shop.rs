@@ -4,6 +4,7 @@ use std::net::TcpListener;
 
 use crate::Settings;
 use crate::data_folder::DataFolder;
+use crate::settings::Ports;
 
 /// Where everything is.
 #[derive(Debug, Clone)]
@@ -11,7 +12,7 @@ pub(crate) struct Shop {
     pub(crate) orders_database: String,
     pub(crate) inventory_database: String,
     pub(crate) broker: String,
-    port_base: u16,
+    ports: Ports,
     settings: Settings,
 }
 
@@ -40,7 +41,7 @@ impl Shop {
             orders_database: or_sqlite(&settings.orders_database_url, "orders.db"),
             inventory_database: or_sqlite(&settings.inventory_database_url, "inventory.db"),
             broker: or_sqlite(&settings.broker_url, "broker.db"),
-            port_base: settings.port_base,
+            ports: settings.ports,
             settings: settings.clone(),
         }
     }
@@ -50,7 +51,7 @@ impl Shop {
     }
 
     pub(crate) fn page_port(&self) -> u16 {
-        self.port_base + 10
+        self.ports.page()
     }
 
     /// The four processes that the supervisor starts; itself, with the page, is the fifth.
@@ -84,7 +85,7 @@ impl Shop {
         database: &str,
         more: &[(&'static str, &str)],
     ) -> Part {
-        let port = self.port_base + offset;
+        let port = self.ports.port_base + offset;
         let mut environment = vec![
             ("DATABASE_URL", database.to_owned()),
             ("BROKER_URL", self.broker.clone()),

@@ -5,6 +5,7 @@ use database::Dialect;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult};
 use serde::Serialize;
 use serde_json::{Value, json};
+use service_kit::health::Health;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use transport::{QueueDepth, Transport, TransportOptions};
@@ -124,6 +125,15 @@ impl Sources {
         let broker =
             transport::connect(broker_url, contracts::topology(), options).context("BROKER_URL")?;
         Ok(Self { orders, inventory, broker })
+    }
+
+    /// What is away is shown, and makes the page no less ready: to say what is away is its job.
+    pub(crate) fn health(&self) -> Health {
+        Health::default().shows_table("ordersDatabase", &self.orders, "orders").shows_table(
+            "inventoryDatabase",
+            &self.inventory,
+            "stock_items",
+        )
     }
 
     /// Reads all tables. What can't be read is named in `errors`; the rest is shown.

@@ -11,13 +11,14 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use database::Failure;
+use futures_util::future::join_all;
 use sea_orm::{ConnectionTrait, DatabaseConnection};
 use serde::Serialize;
 use tokio::sync::watch;
 use transport::LinkState;
 
 /// How long the database may take to answer a health check.
-const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+pub(crate) const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The checks of one process.
 #[derive(Default)]
@@ -68,6 +69,17 @@ impl Health {
         self.check("database", true, Source::Table(db.clone(), table))
     }
 
+    /// This table is shown, and its loss degrades the process, but it stays ready.
+    #[must_use]
+    pub fn shows_table(
+        self,
+        name: &'static str,
+        db: &DatabaseConnection,
+        table: &'static str,
+    ) -> Self {
+        self.check(name, false, Source::Table(db.clone(), table))
+    }
+
     fn check(mut self, name: &'static str, required: bool, source: Source) -> Self {
         self.checks.push(Check { name, required, source });
         self
@@ -85,8 +97,9 @@ impl Health {
 async fn ready(State(health): State<Arc<Health>>) -> Response {
     let (mut ready, mut all_ok) = (true, true);
     let mut checks = BTreeMap::new();
-    for check in &health.checks {
-        let state = check.source.state().await;
+    // At once: the time-outs of several databases don't add up.
+    let states = join_all(health.checks.iter().map(|check| check.source.state())).await;
+    for (check, state) in health.checks.iter().zip(states) {
         let ok = state == "ok";
         all_ok &= ok;
         ready &= ok || !check.required;

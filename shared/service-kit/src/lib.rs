@@ -2,6 +2,8 @@
 
 pub mod admin;
 pub mod health;
+pub mod healthcheck;
+pub mod invocation;
 pub mod json;
 pub mod list;
 pub mod problem;

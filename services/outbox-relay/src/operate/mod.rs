@@ -3,14 +3,19 @@
 mod dead;
 mod print;
 
+use std::process::ExitCode;
+
 use clap::{Args, Subcommand};
 use database::Failure;
 use sea_orm::{DatabaseConnection, DbErr};
+use service_kit::healthcheck::Healthcheck;
+use service_kit::program;
 use service_kit::settings::DatabaseSettings;
 
 pub use dead::Dead;
 
 use crate::cleanup::{Cleanup, cleanup};
+use crate::settings::PORT;
 
 /// One look or action of a person
 #[derive(Debug, Clone, Subcommand)]
@@ -22,6 +27,8 @@ pub enum Operation {
     Stats(Target),
     /// Cleans up the outbox once, now
     Cleanup(Cleanup),
+    /// Asks whether the relay that runs beside this one, by the same HTTP_ADDR, is ready
+    Healthcheck(Healthcheck<PORT>),
 }
 
 /// Which outbox, and for whom the answer is
@@ -42,19 +49,22 @@ impl Target {
     }
 }
 
-/// Carries it out and prints the answer.
-///
-/// # Errors
-/// It can't be done, and one line says why.
-pub async fn operate(operation: Operation) -> anyhow::Result<()> {
+/// Carries it out and prints the answer. If it can't be done, one line says why.
+#[must_use]
+pub fn operate(operation: Operation) -> ExitCode {
     match operation {
-        Operation::Dead(dead) => dead::run(dead).await,
-        Operation::Cleanup(command) => print::text(&cleanup(command).await?),
-        Operation::Stats(target) => {
-            let stats = outbox::dead_letters::stats(&target.open()?).await;
-            print::stats(&stats.map_err(database_error)?, target.json)
+        Operation::Dead(dead) => program::run(dead::run(dead)),
+        Operation::Stats(target) => program::run(stats(target)),
+        Operation::Cleanup(command) => {
+            program::run(async { print::text(&cleanup(command).await?) })
         }
+        Operation::Healthcheck(check) => check.run(),
     }
+}
+
+async fn stats(target: Target) -> anyhow::Result<()> {
+    let stats = outbox::dead_letters::stats(&target.open()?).await;
+    print::stats(&stats.map_err(database_error)?, target.json)
 }
 
 /// The same words for the same trouble, whatever the command.
