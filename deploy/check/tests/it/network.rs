@@ -1,0 +1,263 @@
+//! Who may reach whom, exactly: every pair of places and every port is tried against the policies, as a cluster
+//! does it, and what is allowed must be the table.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use k8s_openapi::api::networking::v1::{
+    NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::overlay::{Labels, NAME, Overlay};
+
+/// A client, a server, a port, its protocol.
+type Line = (&'static str, &'static str, i32);
+
+#[test]
+fn in_the_demo_these_reach_each_other_and_nobody_else_does() {
+    let mut table: Vec<Line> = vec![
+        ("playground", "order-service", 8080),
+        ("playground", "inventory-service", 8081),
+        ("playground", "orders-relay", 8082),
+        ("playground", "inventory-relay", 8083),
+        ("playground", "postgres", 5432),
+        ("playground", "rabbitmq", 5672),
+        ("migrate-orders", "postgres", 5432),
+        ("migrate-inventory", "postgres", 5432),
+        ("postgres", "DNS", 53),
+        ("rabbitmq", "DNS", 53),
+        ("playground", "DNS", 53),
+        ("migrate-orders", "DNS", 53),
+        ("migrate-inventory", "DNS", 53),
+    ];
+    for program in PROGRAMS {
+        table.extend([
+            (program, "postgres", 5432),
+            (program, "rabbitmq", 5672),
+            (program, "DNS", 53),
+        ]);
+    }
+    assert_allowed(&Overlay::demo(), &table);
+}
+
+#[test]
+fn in_production_these_reach_each_other_and_nobody_else_does() {
+    let mut table: Vec<Line> = vec![
+        ("ingress controller", "order-service", 8080),
+        ("Prometheus", "order-service", 8080),
+        ("Prometheus", "inventory-service", 8081),
+        ("Prometheus", "orders-relay", 8082),
+        ("Prometheus", "inventory-relay", 8083),
+        ("order-service", "orders database", 5432),
+        ("orders-relay", "orders database", 5432),
+        ("migrate-orders", "orders database", 5432),
+        ("inventory-service", "inventory database", 5432),
+        ("inventory-relay", "inventory database", 5432),
+        ("migrate-inventory", "inventory database", 5432),
+        ("migrate-orders", "DNS", 53),
+        ("migrate-inventory", "DNS", 53),
+    ];
+    for program in PROGRAMS {
+        let nodes = ["first broker node", "second broker node", "third broker node"];
+        table.extend(nodes.map(|node| (program, node, 5672)));
+        table.push((program, "DNS", 53));
+    }
+    assert_allowed(&Overlay::production(), &table);
+}
+
+#[test]
+fn every_pod_is_denied_everything_by_default_in_both_directions() {
+    for overlay in Overlay::each() {
+        let denies = |policy: NetworkPolicy| {
+            let spec = policy.spec.unwrap_or_default();
+            spec.pod_selector.unwrap_or_default() == LabelSelector::default()
+                && spec.policy_types.is_some_and(|types| types == ["Ingress", "Egress"])
+                && spec.ingress.is_none_or(|rules| rules.is_empty())
+                && spec.egress.is_none_or(|rules| rules.is_empty())
+        };
+        assert!(overlay.all().into_iter().any(denies), "{} has no default", overlay.name);
+    }
+}
+
+const PROGRAMS: [&str; 4] =
+    ["order-service", "inventory-service", "orders-relay", "inventory-relay"];
+
+/// A place that talks or is talked to.
+struct Place {
+    name: String,
+    at: Where,
+    ports: BTreeMap<String, i32>,
+}
+
+enum Where {
+    /// A pod of the shop.
+    Inside(Labels),
+    /// A pod in another namespace.
+    Elsewhere { namespace: Labels, labels: Labels },
+    /// Not in the cluster.
+    Address(Ipv4Addr),
+}
+
+#[track_caller]
+fn assert_allowed(overlay: &Overlay, table: &[Line]) {
+    let policies = overlay.all::<NetworkPolicy>();
+    let policies: Vec<_> = policies.into_iter().filter_map(|policy| policy.spec).collect();
+    let mut places = outside();
+    places.extend(overlay.workloads().into_iter().map(|workload| Place {
+        ports: workload.ports(),
+        name: workload.name,
+        at: Where::Inside(workload.labels),
+    }));
+    let mut allowed = BTreeSet::new();
+    for client in &places {
+        for server in places.iter().filter(|server| server.name != client.name) {
+            for port in server.ports.values() {
+                let ours = client.labels().is_some() || server.labels().is_some();
+                if ours && leaves(&policies, client, server, *port) && enters(&policies, client, server, *port) {
+                    allowed.insert((client.name.as_str(), server.name.as_str(), *port));
+                }
+            }
+        }
+    }
+    let table: BTreeSet<_> = table.iter().copied().collect();
+    let missing: Vec<_> = table.difference(&allowed).collect();
+    let surplus: Vec<_> = allowed.difference(&table).collect();
+    assert!(
+        missing.is_empty() && surplus.is_empty(),
+        "{}: blocked, but in the table: {missing:?}; open, but not in the table: {surplus:?}",
+        overlay.name
+    );
+}
+
+/// The places around the shop. Each of the last three stands for everybody else of its sort.
+fn outside() -> Vec<Place> {
+    let namespaced = |name: &str, namespace: &str, (key, value): (&str, &str), ports: &[i32]| {
+        let namespace = [("kubernetes.io/metadata.name".to_owned(), namespace.to_owned())];
+        let labels = [(key.to_owned(), value.to_owned())];
+        let at = Where::Elsewhere { namespace: namespace.into(), labels: labels.into() };
+        Place { name: name.to_owned(), at, ports: numbered(ports) }
+    };
+    let address = |name: &str, address: [u8; 4], ports: &[i32]| {
+        let at = Where::Address(address.into());
+        Place { name: name.to_owned(), at, ports: numbered(ports) }
+    };
+    vec![
+        namespaced("DNS", "kube-system", ("k8s-app", "kube-dns"), &[53, 8080]),
+        namespaced(
+            "ingress controller",
+            "ingress-nginx",
+            ("app.kubernetes.io/component", "controller"),
+            &[80],
+        ),
+        namespaced("Prometheus", "monitoring", (NAME, "prometheus"), &[9090]),
+        address("orders database", [192, 0, 2, 10], &[22, 5432]),
+        address("inventory database", [192, 0, 2, 20], &[22, 5432]),
+        address("first broker node", [192, 0, 2, 31], &[5672, 15672]),
+        address("second broker node", [192, 0, 2, 32], &[5672, 15672]),
+        address("third broker node", [192, 0, 2, 33], &[5672, 15672]),
+        namespaced("another pod of the system", "kube-system", ("k8s-app", "other"), &[53, 443]),
+        namespaced("a pod of others", "default", (NAME, "order-service"), &[8080, 5432, 5672]),
+        address("the internet", [203, 0, 113, 1], &[53, 443, 5432, 5672]),
+    ]
+}
+
+fn numbered(ports: &[i32]) -> BTreeMap<String, i32> {
+    ports.iter().map(|port| (port.to_string(), *port)).collect()
+}
+
+impl Place {
+    /// The labels of a pod of the shop.
+    fn labels(&self) -> Option<&Labels> {
+        match &self.at {
+            Where::Inside(labels) => Some(labels),
+            Where::Elsewhere { .. } | Where::Address(_) => None,
+        }
+    }
+}
+
+/// A direction's policies that select a pod of the shop; empty where the pod is not of the shop.
+fn selecting<'a>(
+    policies: &'a [NetworkPolicySpec],
+    place: &Place,
+    direction: &str,
+) -> Vec<&'a NetworkPolicySpec> {
+    let Some(labels) = place.labels() else { return vec![] };
+    let of = |policy: &&NetworkPolicySpec| {
+        let types = policy.policy_types.clone().unwrap_or_default();
+        types.iter().any(|word| word == direction)
+            && policy.pod_selector.as_ref().is_none_or(|selector| matches(selector, labels))
+    };
+    policies.iter().filter(of).collect()
+}
+
+/// Whether the client's side lets it out. No policy at all lets everything out.
+fn leaves(policies: &[NetworkPolicySpec], client: &Place, server: &Place, port: i32) -> bool {
+    let policies = selecting(policies, client, "Egress");
+    let mut rules = policies.iter().flat_map(|policy| policy.egress.iter().flatten());
+    policies.is_empty()
+        || rules.any(|rule| is_one_of(&rule.to, server) && covers(&rule.ports, server, port))
+}
+
+/// Whether the server's side lets it in.
+fn enters(policies: &[NetworkPolicySpec], client: &Place, server: &Place, port: i32) -> bool {
+    let policies = selecting(policies, server, "Ingress");
+    let mut rules = policies.iter().flat_map(|policy| policy.ingress.iter().flatten());
+    policies.is_empty()
+        || rules.any(|rule| is_one_of(&rule.from, client) && covers(&rule.ports, server, port))
+}
+
+/// No peers means everybody.
+fn is_one_of(peers: &Option<Vec<NetworkPolicyPeer>>, place: &Place) -> bool {
+    let peers = peers.clone().unwrap_or_default();
+    peers.is_empty() || peers.iter().any(|peer| is(peer, place))
+}
+
+fn is(peer: &NetworkPolicyPeer, place: &Place) -> bool {
+    let pods = |labels| peer.pod_selector.as_ref().is_none_or(|selector| matches(selector, labels));
+    match &place.at {
+        // A peer without a namespace means this one.
+        Where::Inside(labels) => {
+            peer.ip_block.is_none() && peer.namespace_selector.is_none() && pods(labels)
+        }
+        Where::Elsewhere { namespace, labels } => {
+            let namespaces = peer.namespace_selector.as_ref();
+            namespaces.is_some_and(|selector| matches(selector, namespace)) && pods(labels)
+        }
+        Where::Address(address) => {
+            let block = peer.ip_block.as_ref();
+            block.is_some_and(|block| contains(&block.cidr, *address))
+        }
+    }
+}
+
+/// No ports means all of them. A name is looked up at the server.
+fn covers(ports: &Option<Vec<NetworkPolicyPort>>, server: &Place, port: i32) -> bool {
+    let ports = ports.clone().unwrap_or_default();
+    ports.is_empty()
+        || ports.iter().any(|allowed| match &allowed.port {
+            None => true,
+            Some(IntOrString::Int(number)) => *number == port,
+            Some(IntOrString::String(name)) => server.ports.get(name) == Some(&port),
+        })
+}
+
+fn matches(selector: &LabelSelector, labels: &Labels) -> bool {
+    let equal = selector.match_labels.iter().flatten();
+    let mut expressions = selector.match_expressions.iter().flatten();
+    equal.into_iter().all(|(name, value)| labels.get(name) == Some(value))
+        && expressions.all(|expression| {
+            assert_eq!(expression.operator, "In", "the only operator that this test knows");
+            let values = expression.values.clone().unwrap_or_default();
+            labels.get(&expression.key).is_some_and(|value| values.contains(value))
+        })
+}
+
+fn contains(cidr: &str, address: Ipv4Addr) -> bool {
+    let (network, bits) = cidr.split_once('/').expect("a network and its length");
+    let network: Ipv4Addr = network.parse().expect("an address");
+    let bits: u32 = bits.parse().expect("a length");
+    let mask = u32::MAX.checked_shl(32 - bits).unwrap_or(0);
+    network.to_bits() & mask == address.to_bits() & mask
+}
