@@ -1,3 +1,4 @@
 //! What the shop's processes may do at the broker.
 
+mod compose;
 mod rights;
