@@ -51,7 +51,8 @@ fn every_port_of_a_service_is_a_named_port_of_the_one_workload_that_it_selects()
             let at = format!("{}: Service {}", overlay.name, name_of(&service));
             let spec = service.spec.unwrap_or_default();
             let wanted = spec.selector.unwrap_or_default();
-            let behind: Vec<_> = workloads.iter().filter(|workload| has(workload, &wanted)).collect();
+            let behind: Vec<_> =
+                workloads.iter().filter(|workload| has(workload, &wanted)).collect();
             faults.unless(behind.len() == 1, || format!("{at}: {} workloads", behind.len()));
             let ports = behind.first().map(|workload| workload.ports()).unwrap_or_default();
             for port in spec.ports.unwrap_or_default() {
@@ -99,9 +100,9 @@ fn every_key_that_a_pod_refers_to_exists_or_is_one_that_production_expects() {
         for workload in overlay.workloads() {
             for (kind, name, key) in referred(&workload) {
                 let keys = if kind == "Secret" { &secrets } else { &configs };
-                let there = keys.get(&name).is_some_and(|keys| {
-                    key.as_ref().is_none_or(|key| keys.contains(key))
-                });
+                let there = keys
+                    .get(&name)
+                    .is_some_and(|keys| key.as_ref().is_none_or(|key| keys.contains(key)));
                 faults.unless(there, || {
                     let key = key.unwrap_or_default();
                     format!("{}: {}: no {kind} {name} {key}", overlay.name, workload.title())
@@ -171,9 +172,8 @@ fn config_keys(overlay: &Overlay) -> Keys {
 }
 
 fn secret_keys(overlay: &Overlay) -> Keys {
-    let keys = |secret: Secret| {
-        (name_of(&secret), secret.data.unwrap_or_default().into_keys().collect())
-    };
+    let keys =
+        |secret: Secret| (name_of(&secret), secret.data.unwrap_or_default().into_keys().collect());
     let mut all: Keys = overlay.all().into_iter().map(keys).collect();
     if overlay.name == "production" {
         for (name, key) in EXPECTED_IN_PRODUCTION {
