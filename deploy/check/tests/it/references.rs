@@ -12,11 +12,12 @@ use crate::faults::Faults;
 use crate::overlay::{Overlay, Workload, name_of};
 
 /// What production expects to exist: Secrets with these keys. The README says the same.
-const EXPECTED_IN_PRODUCTION: [(&str, &str); 4] = [
+const EXPECTED_IN_PRODUCTION: [(&str, &str); 5] = [
     ("orders-database", "password"),
     ("inventory-database", "password"),
     ("broker", "password"),
     ("admin", "token"),
+    ("shop-tls", "tls.crt"),
 ];
 
 #[test]
@@ -121,12 +122,22 @@ fn production_holds_no_secret() {
 #[test]
 fn every_secret_that_production_expects_is_in_the_readme_and_referred_to() {
     let readme = crate::overlay::read("deploy/kubernetes/README.md");
-    let used: BTreeSet<_> = Overlay::production().workloads().iter().flat_map(referred).collect();
+    let overlay = Overlay::production();
+    let mut used: BTreeSet<_> = overlay.workloads().iter().flat_map(referred).collect();
+    let ingresses = overlay.all::<Ingress>().into_iter().filter_map(|ingress| ingress.spec?.tls);
+    let certificates = ingresses.flatten().filter_map(|tls| tls.secret_name);
+    used.extend(certificates.map(|name| ("Secret", name, Some("tls.crt".to_owned()))));
     for (name, key) in EXPECTED_IN_PRODUCTION {
         assert!(readme.contains(&format!("| `{name}` | `{key}` |")), "{name} {key} in the README");
         let reference = ("Secret", name.to_owned(), Some(key.to_owned()));
         assert!(used.contains(&reference), "nothing uses {name} {key}");
     }
+    assert_eq!(secrets(&used), EXPECTED_IN_PRODUCTION.map(|(name, _)| name).into(), "all of them");
+}
+
+fn secrets(used: &BTreeSet<Reference>) -> BTreeSet<&str> {
+    let of_kind = used.iter().filter(|(kind, _, _)| *kind == "Secret");
+    of_kind.map(|(_, name, _)| name.as_str()).collect()
 }
 
 /// What a pod names: kind, name, and the key if it names one.
