@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::overlay::{Labels, NAME, Overlay};
 
-/// A client, a server, a port, its protocol.
+/// A client, a server, a port.
 type Line = (&'static str, &'static str, i32);
 
 #[test]
@@ -110,28 +110,40 @@ fn assert_allowed(overlay: &Overlay, table: &[Line]) {
         name: workload.name,
         at: Where::Inside(workload.labels),
     }));
-    let mut allowed = BTreeSet::new();
-    for client in &places {
-        for server in places.iter().filter(|server| server.name != client.name) {
-            for port in server.ports.values() {
-                let ours = client.labels().is_some() || server.labels().is_some();
-                if ours && leaves(&policies, client, server, *port) && enters(&policies, client, server, *port) {
-                    allowed.insert((client.name.as_str(), server.name.as_str(), *port));
+    // Each side by itself: a line must be open at both ends, and nothing else at either.
+    for (side, opens) in [("out", leaves as Opens), ("in", enters as Opens)] {
+        let ours = |client: &Place, server: &Place| match side {
+            "out" => client.is_inside(),
+            _ => server.is_inside(),
+        };
+        let mut allowed = BTreeSet::new();
+        let mut wanted = BTreeSet::new();
+        for client in &places {
+            for server in places.iter().filter(|server| ours(client, server)) {
+                for port in server.ports.values().copied() {
+                    let line = (client.name.as_str(), server.name.as_str(), port);
+                    allowed.extend(opens(&policies, client, server, port).then_some(line));
+                    wanted.extend(table.contains(&line).then_some(line));
                 }
             }
         }
+        let missing: Vec<_> = wanted.difference(&allowed).collect();
+        let surplus: Vec<_> = allowed.difference(&wanted).collect();
+        assert!(
+            missing.is_empty() && surplus.is_empty(),
+            "{}, {side}: blocked, but in the table: {missing:?}; open, but not in it: {surplus:?}",
+            overlay.name
+        );
     }
-    let table: BTreeSet<_> = table.iter().copied().collect();
-    let missing: Vec<_> = table.difference(&allowed).collect();
-    let surplus: Vec<_> = allowed.difference(&table).collect();
-    assert!(
-        missing.is_empty() && surplus.is_empty(),
-        "{}: blocked, but in the table: {missing:?}; open, but not in the table: {surplus:?}",
-        overlay.name
-    );
+    let known = |name: &str| places.iter().any(|place| place.name == name);
+    let unknown: Vec<_> = table.iter().filter(|line| !known(line.0) || !known(line.1)).collect();
+    assert!(unknown.is_empty(), "{}: places that are not there: {unknown:?}", overlay.name);
 }
 
-/// The places around the shop. Each of the last three stands for everybody else of its sort.
+/// Whether one side lets a client through to a server's port.
+type Opens = fn(&[NetworkPolicySpec], &Place, &Place, i32) -> bool;
+
+/// The places around the shop: those that are in the tables, then some that must stay outside.
 fn outside() -> Vec<Place> {
     let namespaced = |name: &str, namespace: &str, (key, value): (&str, &str), ports: &[i32]| {
         let namespace = [("kubernetes.io/metadata.name".to_owned(), namespace.to_owned())];
@@ -152,13 +164,17 @@ fn outside() -> Vec<Place> {
             &[80],
         ),
         namespaced("Prometheus", "monitoring", (NAME, "prometheus"), &[9090]),
-        address("orders database", [192, 0, 2, 10], &[22, 5432]),
-        address("inventory database", [192, 0, 2, 20], &[22, 5432]),
-        address("first broker node", [192, 0, 2, 31], &[5672, 15672]),
-        address("second broker node", [192, 0, 2, 32], &[5672, 15672]),
-        address("third broker node", [192, 0, 2, 33], &[5672, 15672]),
+        address("orders database", [192, 0, 2, 10], &[22, 5432, 5672]),
+        address("inventory database", [192, 0, 2, 20], &[22, 5432, 5672]),
+        address("first broker node", [192, 0, 2, 31], &[5432, 5672, 15672]),
+        address("second broker node", [192, 0, 2, 32], &[5432, 5672, 15672]),
+        address("third broker node", [192, 0, 2, 33], &[5432, 5672, 15672]),
         namespaced("another pod of the system", "kube-system", ("k8s-app", "other"), &[53, 443]),
         namespaced("a pod of others", "default", (NAME, "order-service"), &[8080, 5432, 5672]),
+        namespaced("a neighbour of the controller", "ingress-nginx", (NAME, "other"), &[80]),
+        namespaced("a neighbour of Prometheus", "monitoring", (NAME, "other"), &[80]),
+        namespaced("a Prometheus of others", "default", (NAME, "prometheus"), &[9090]),
+        address("a neighbour of the servers", [192, 0, 2, 99], &[5432, 5672]),
         address("the internet", [203, 0, 113, 1], &[53, 443, 5432, 5672]),
     ]
 }
@@ -168,6 +184,10 @@ fn numbered(ports: &[i32]) -> BTreeMap<String, i32> {
 }
 
 impl Place {
+    fn is_inside(&self) -> bool {
+        self.labels().is_some()
+    }
+
     /// The labels of a pod of the shop.
     fn labels(&self) -> Option<&Labels> {
         match &self.at {

@@ -58,9 +58,8 @@ impl Overlay {
 
     /// All objects of a kind.
     pub(crate) fn all<K: Resource + DeserializeOwned>(&self) -> Vec<K> {
-        let of_kind = |object: &&Value| {
-            object["kind"] == K::KIND && object["apiVersion"] == K::API_VERSION
-        };
+        let of_kind =
+            |object: &&Value| object["kind"] == K::KIND && object["apiVersion"] == K::API_VERSION;
         let read = |object: &Value| {
             let error = |error| panic!("{}: {}: {error}", self.name, title(object));
             serde_json::from_value(object.clone()).unwrap_or_else(error)

@@ -37,7 +37,10 @@ fn every_container_meets_the_restricted_standard_and_cannot_write_its_root() {
             say(own.allow_privilege_escalation == Some(false), "may escalate its privileges");
             say(own.read_only_root_filesystem == Some(true), "may write its root");
             say(own.privileged != Some(true), "is privileged");
-            say(own.run_as_user.is_none() && own.run_as_non_root.is_none(), "has a user of its own");
+            say(
+                own.run_as_user.is_none() && own.run_as_non_root.is_none(),
+                "has a user of its own",
+            );
             let capabilities = own.capabilities.unwrap_or_default();
             say(capabilities.drop == Some(vec!["ALL".to_owned()]), "does not drop ALL");
             say(capabilities.add.is_none(), "adds capabilities");
@@ -116,7 +119,8 @@ fn a_program_has_more_time_to_stop_than_it_takes() {
         let grace = workload.pod.termination_grace_period_seconds.unwrap_or(30);
         let ours = workload.containers().filter(|container| is_ours(container));
         for container in ours.filter(|container| container.ports.is_some()) {
-            let before = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.pre_stop.clone());
+            let before =
+                container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.pre_stop.clone());
             say(before.is_some(), "does not wait until no Service sends it requests any more");
             let before = before.unwrap_or_default();
             say(before.exec.is_none(), "preStop needs a program in the image");

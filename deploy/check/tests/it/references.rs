@@ -12,11 +12,12 @@ use crate::faults::Faults;
 use crate::overlay::{Overlay, Workload, name_of};
 
 /// What production expects to exist: Secrets with these keys. The README says the same.
-const EXPECTED_IN_PRODUCTION: [(&str, &str); 4] = [
+const EXPECTED_IN_PRODUCTION: [(&str, &str); 5] = [
     ("orders-database", "password"),
     ("inventory-database", "password"),
     ("broker", "password"),
     ("admin", "token"),
+    ("shop-tls", "tls.crt"),
 ];
 
 #[test]
@@ -51,7 +52,8 @@ fn every_port_of_a_service_is_a_named_port_of_the_one_workload_that_it_selects()
             let at = format!("{}: Service {}", overlay.name, name_of(&service));
             let spec = service.spec.unwrap_or_default();
             let wanted = spec.selector.unwrap_or_default();
-            let behind: Vec<_> = workloads.iter().filter(|workload| has(workload, &wanted)).collect();
+            let behind: Vec<_> =
+                workloads.iter().filter(|workload| has(workload, &wanted)).collect();
             faults.unless(behind.len() == 1, || format!("{at}: {} workloads", behind.len()));
             let ports = behind.first().map(|workload| workload.ports()).unwrap_or_default();
             for port in spec.ports.unwrap_or_default() {
@@ -99,9 +101,9 @@ fn every_key_that_a_pod_refers_to_exists_or_is_one_that_production_expects() {
         for workload in overlay.workloads() {
             for (kind, name, key) in referred(&workload) {
                 let keys = if kind == "Secret" { &secrets } else { &configs };
-                let there = keys.get(&name).is_some_and(|keys| {
-                    key.as_ref().is_none_or(|key| keys.contains(key))
-                });
+                let there = keys
+                    .get(&name)
+                    .is_some_and(|keys| key.as_ref().is_none_or(|key| keys.contains(key)));
                 faults.unless(there, || {
                     let key = key.unwrap_or_default();
                     format!("{}: {}: no {kind} {name} {key}", overlay.name, workload.title())
@@ -120,12 +122,22 @@ fn production_holds_no_secret() {
 #[test]
 fn every_secret_that_production_expects_is_in_the_readme_and_referred_to() {
     let readme = crate::overlay::read("deploy/kubernetes/README.md");
-    let used: BTreeSet<_> = Overlay::production().workloads().iter().flat_map(referred).collect();
+    let overlay = Overlay::production();
+    let mut used: BTreeSet<_> = overlay.workloads().iter().flat_map(referred).collect();
+    let ingresses = overlay.all::<Ingress>().into_iter().filter_map(|ingress| ingress.spec?.tls);
+    let certificates = ingresses.flatten().filter_map(|tls| tls.secret_name);
+    used.extend(certificates.map(|name| ("Secret", name, Some("tls.crt".to_owned()))));
     for (name, key) in EXPECTED_IN_PRODUCTION {
         assert!(readme.contains(&format!("| `{name}` | `{key}` |")), "{name} {key} in the README");
         let reference = ("Secret", name.to_owned(), Some(key.to_owned()));
         assert!(used.contains(&reference), "nothing uses {name} {key}");
     }
+    assert_eq!(secrets(&used), EXPECTED_IN_PRODUCTION.map(|(name, _)| name).into(), "all of them");
+}
+
+fn secrets(used: &BTreeSet<Reference>) -> BTreeSet<&str> {
+    let of_kind = used.iter().filter(|(kind, _, _)| *kind == "Secret");
+    of_kind.map(|(_, name, _)| name.as_str()).collect()
 }
 
 /// What a pod names: kind, name, and the key if it names one.
@@ -171,9 +183,8 @@ fn config_keys(overlay: &Overlay) -> Keys {
 }
 
 fn secret_keys(overlay: &Overlay) -> Keys {
-    let keys = |secret: Secret| {
-        (name_of(&secret), secret.data.unwrap_or_default().into_keys().collect())
-    };
+    let keys =
+        |secret: Secret| (name_of(&secret), secret.data.unwrap_or_default().into_keys().collect());
     let mut all: Keys = overlay.all().into_iter().map(keys).collect();
     if overlay.name == "production" {
         for (name, key) in EXPECTED_IN_PRODUCTION {

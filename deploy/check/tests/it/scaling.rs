@@ -30,7 +30,8 @@ fn every_deployment_of_more_than_one_has_one_budget_and_that_lets_a_node_be_drai
             let one = replicas < 2 || its.len() == 1;
             faults.unless(one, || format!("{}: {name}: {} budgets", overlay.name, its.len()));
             for budget in its {
-                let some = matches!(budget.max_unavailable, Some(IntOrString::Int(most)) if most > 0);
+                let some =
+                    matches!(budget.max_unavailable, Some(IntOrString::Int(most)) if most > 0);
                 faults.unless(some, || format!("{}: {name}: no pod may go", overlay.name));
             }
         }
@@ -63,7 +64,11 @@ fn in_production_there_are_three_of_each_and_an_autoscaler_alone_says_so() {
         let least = scalers.get(&name).and_then(|scaler| scaler.min_replicas);
         assert!(least.is_some_and(|least| least >= 3), "{name}: {least:?} at least");
         let spread = spec.template.spec.and_then(|pod| pod.topology_spread_constraints);
-        assert_eq!(spread.map(|rules| rules.len()), Some(2), "{name} is spread over zones and nodes");
+        assert_eq!(
+            spread.map(|rules| rules.len()),
+            Some(2),
+            "{name} is spread over zones and nodes"
+        );
     }
 }
 
@@ -97,7 +102,10 @@ fn relays_scale_by_the_whole_backlog_of_their_own_database_divided_by_what_one_m
         assert_eq!(selected, Some(of_relay), "{relay} looks at its own backlog");
         assert_eq!(external.target.type_, "AverageValue");
         assert!(external.target.average_value.is_some(), "{relay}: a backlog for each relay");
-        assert!(adapted().contains(&(name.clone(), true)), "the adapter knows {name}, as a maximum");
+        assert!(
+            adapted().contains(&(name.clone(), true)),
+            "the adapter knows {name}, as a maximum"
+        );
     }
 }
 

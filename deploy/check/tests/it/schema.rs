@@ -93,7 +93,8 @@ fn through_its_type(object: &Value) -> Result<Value, String> {
         kind::<ServiceAccount>(),
         kind::<StatefulSet>(),
     ];
-    let its = |(version, kind, _): &&Kind| object["apiVersion"] == *version && object["kind"] == *kind;
+    let its =
+        |(version, kind, _): &&Kind| object["apiVersion"] == *version && object["kind"] == *kind;
     let Some((_, _, through)) = kinds.iter().find(its) else {
         return Err(format!("{} is no kind that this test knows", object["apiVersion"]));
     };
@@ -113,7 +114,9 @@ fn compare(at: &str, written: &Value, read: &Value, faults: &mut Faults) {
             for (name, value) in written {
                 match read.get(name) {
                     Some(back) => compare(&format!("{at}.{name}"), value, back, faults),
-                    None => faults.unless(false, || format!("{at}.{name}: the API has no such field")),
+                    None => {
+                        faults.unless(false, || format!("{at}.{name}: the API has no such field"))
+                    }
                 }
             }
             for name in read.keys().filter(|name| !written.contains_key(*name)) {
