@@ -56,6 +56,21 @@ impl Api {
         read(self.try_post(path, body, &[]).await.expect("an answer")).await
     }
 
+    /// What the page at this address shows now: the first message of its stream.
+    ///
+    /// # Panics
+    /// The page does not answer.
+    pub async fn snapshot(&self) -> Value {
+        let request = self.request(reqwest::Method::GET, "/api/live");
+        let mut answer = request.send().await.expect("the page answers");
+        let mut text = Vec::new();
+        while !text.ends_with(b"\n\n") {
+            text.extend(answer.chunk().await.expect("a chunk").expect("more"));
+        }
+        let text = String::from_utf8(text).expect("UTF-8");
+        serde_json::from_str(text.trim_start_matches("data: ").trim()).expect("JSON")
+    }
+
     /// A request of one's own making.
     pub fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
         self.client.request(method, format!("{}{path}", self.base))

@@ -3,6 +3,7 @@
 
 mod api;
 mod broker;
+mod onlooker;
 mod process;
 mod shop;
 

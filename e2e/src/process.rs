@@ -33,23 +33,36 @@ impl Part {
 
 /// A running process of the shop. Dropped, it is killed.
 pub struct Process {
-    part: Part,
+    program: &'static str,
     child: Child,
     url: String,
     log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Process {
-    /// Starts it on a free port and waits until it listens.
+    /// Starts it, on a free port unless `HTTP_ADDR` is given, and waits until it listens.
     ///
     /// # Panics
     /// It did not start.
     #[must_use]
     pub fn start(part: Part, environment: &[(&str, String)]) -> Self {
+        Self::start_program(part.subcommand(), environment)
+    }
+
+    /// Starts the page for services that run elsewhere.
+    ///
+    /// # Panics
+    /// It did not start.
+    #[must_use]
+    pub fn start_page(environment: &[(&str, String)]) -> Self {
+        Self::start_program("page", environment)
+    }
+
+    fn start_program(program: &'static str, environment: &[(&str, String)]) -> Self {
         let mut child = Command::new(shop_binary())
-            .arg(part.subcommand())
-            .envs(environment.iter().map(|(key, value)| (key, value)))
+            .arg(program)
             .env("HTTP_ADDR", "127.0.0.1:0")
+            .envs(environment.iter().map(|(key, value)| (key, value)))
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -57,9 +70,9 @@ impl Process {
         let log = Arc::default();
         let address = read_log(&mut child, Arc::clone(&log));
         let url = address.recv_timeout(Duration::from_secs(30)).unwrap_or_else(|_| {
-            panic!("{part:?} does not listen; its log:\n{}", lines(&log).join("\n"))
+            panic!("{program} does not listen; its log:\n{}", lines(&log).join("\n"))
         });
-        Self { part, child, url, log }
+        Self { program, child, url, log }
     }
 
     /// Where it listens.
@@ -77,7 +90,7 @@ impl Process {
     pub fn healthcheck(&self) -> (Option<i32>, String) {
         let address = self.url.trim_start_matches("http://");
         let output = Command::new(shop_binary())
-            .args([self.part.subcommand(), "healthcheck"])
+            .args([self.program, "healthcheck"])
             .env_clear()
             .env("HTTP_ADDR", address)
             .output()

@@ -9,6 +9,7 @@ use serde_json::Value;
 use test_kit::{Backing, Proxy, Servers, Storage, eventually, eventually_some};
 use transport::{Consumer, Message, Outcome, Publisher, Queue, TransportOptions};
 
+use crate::onlooker::Onlooker;
 use crate::{Api, BrokerOutage, Part, Process, shop_binary};
 
 /// What inventory has at first.
@@ -212,7 +213,37 @@ impl Shop {
             .expect("the shop's binary starts")
     }
 
-    fn database_url(&self, part: Part) -> &str {
+    /// Starts the page beside the processes of the shop. Its users may look, and nothing more.
+    ///
+    /// # Panics
+    /// It did not start.
+    #[must_use]
+    pub async fn start_page(&self) -> Process {
+        let url = |part| self.processes.get(&part).expect("the process runs").url().to_owned();
+        let onlooker = self.onlooker().await.expect("users who may look");
+        Process::start_page(&[
+            ("ORDERS_URL", url(Part::Orders)),
+            ("INVENTORY_URL", url(Part::Inventory)),
+            ("ORDERS_RELAY_URL", url(Part::OrdersRelay)),
+            ("INVENTORY_RELAY_URL", url(Part::InventoryRelay)),
+            ("ORDERS_DATABASE_URL", onlooker.by(&self.orders_url)),
+            ("INVENTORY_DATABASE_URL", onlooker.by(&self.inventory_url)),
+            ("BROKER_URL", onlooker.by(&self.shop_broker_url)),
+        ])
+    }
+
+    /// Users of databases and broker who may look, and nothing more.
+    ///
+    /// # Errors
+    /// The servers don't make them.
+    pub async fn onlooker(&self) -> anyhow::Result<Onlooker> {
+        let databases = [&self.orders_db, &self.inventory_db];
+        Onlooker::create(&self.storage, databases, &self.broker_url).await
+    }
+
+    /// The address of a process's database.
+    #[must_use]
+    pub fn database_url(&self, part: Part) -> &str {
         match part {
             Part::Orders | Part::OrdersRelay => &self.orders_url,
             Part::Inventory | Part::InventoryRelay => &self.inventory_url,

@@ -28,6 +28,7 @@ fn the_settings_tables_of_the_contract_are_what_help_says() {
         ("outbox-relay", &["outbox-relay"]),
         ("migrate", &["migrate"]),
         ("playground", &[]),
+        ("playground page", &["page"]),
     ] {
         let (_, section) = settings.split_once(&format!("\n### `{program}`\n")).expect(program);
         let section = section.split("\n#").next().unwrap_or_default();

@@ -51,16 +51,8 @@ impl Embedded {
         processes.iter().filter_map(|process| process["pid"].as_i64()).collect()
     }
 
-    /// The first message of the page's stream.
     async fn snapshot(&self) -> Value {
-        let request = self.api(10).request(reqwest::Method::GET, "/api/live");
-        let mut answer = request.send().await.expect("the page answers");
-        let mut text = Vec::new();
-        while !text.ends_with(b"\n\n") {
-            text.extend(answer.chunk().await.expect("a chunk").expect("more"));
-        }
-        let text = String::from_utf8(text).expect("UTF-8");
-        serde_json::from_str(text.trim_start_matches("data: ").trim()).expect("JSON")
+        self.api(10).snapshot().await
     }
 
     async fn is_confirmed(&self) -> String {

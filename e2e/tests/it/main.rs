@@ -10,6 +10,7 @@ mod healthcheck;
 mod many_relays;
 mod messages;
 mod outages;
+mod page_alone;
 mod placing;
 mod relays;
 mod requests;

@@ -2,15 +2,20 @@
 //!
 //! `playground` starts the services and relays as child processes of the same binary, keeps them
 //! running, and serves a page that shows their tables live. With nothing else installed it runs on
-//! SQLite; with URLs of servers it runs on those.
+//! SQLite; with URLs of servers it runs on those. `playground page` is the page alone.
 
 mod data_folder;
+mod elsewhere;
 mod live;
 mod page;
+mod process_view;
+mod service_url;
 mod settings;
 mod shop;
 mod snapshot;
 mod supervisor;
+
+use std::sync::Arc;
 
 use anyhow::Context;
 use database::PoolSettings;
@@ -19,6 +24,9 @@ use service_kit::{program, server, telemetry};
 use tokio_util::sync::CancellationToken;
 
 use data_folder::DataFolder;
+pub use elsewhere::{Invocation as PageInvocation, PageSettings, page as run_page};
+use live::Live;
+use page::Services;
 use settings::ChildSettings;
 pub use settings::{Healthcheck, Ports, Settings};
 use shop::Shop;
@@ -45,8 +53,9 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     };
     let supervisor = Supervisor::start(shop.parts(), &shutdown)?;
     let health = tables.health();
-    let router = page::router(&shop, live::Live::new(tables, supervisor.views()), shutdown.clone())
-        .merge(health.router());
+    let live = Live::new(tables, supervisor.views(), Arc::default());
+    let services = Services::new(&shop.orders_url(), &shop.inventory_url());
+    let router = page::router(services, live, shutdown.clone()).merge(health.router());
     let page = tokio::spawn(server::serve(listener, router, shutdown.clone()));
     welcome(&shop, &folder, &shutdown).await;
 
@@ -95,11 +104,10 @@ async fn welcome(shop: &Shop, folder: &DataFolder, shutdown: &CancellationToken)
     if shutdown.is_cancelled() {
         return;
     }
-    let parts = shop.parts();
-    let orders = parts.first().map(shop::Part::url).unwrap_or_default();
+    let orders = shop.orders_url();
     println!("\nOnce Shop is open.\n");
     println!("  {:<18} http://127.0.0.1:{}", "page", shop.page_port());
-    for part in &parts {
+    for part in shop.parts() {
         println!("  {:<18} {}", part.name, part.url());
     }
     println!("  {:<18} {}", "data", folder.path().display());

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::{Stream, StreamExt};
 use serde::Serialize;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, Notify, watch};
 use tokio_stream::wrappers::IntervalStream;
 use tokio_util::sync::CancellationToken;
 
+use crate::process_view::ProcessView;
 use crate::snapshot::{Snapshot, Sources};
-use crate::supervisor::ProcessView;
 
 /// How often the tables are read while somebody looks.
 const INTERVAL: Duration = Duration::from_millis(300);
@@ -22,6 +22,8 @@ const INTERVAL: Duration = Duration::from_millis(300);
 pub(crate) struct Live {
     sources: Sources,
     processes: Vec<watch::Receiver<ProcessView>>,
+    /// Woken whenever somebody looks.
+    looked: Arc<Notify>,
     /// The last snapshot and its age: many viewers cost no more reads than one.
     last: Arc<Mutex<Option<Read>>>,
 }
@@ -39,8 +41,12 @@ struct Message<'a> {
 }
 
 impl Live {
-    pub(crate) fn new(sources: Sources, processes: Vec<watch::Receiver<ProcessView>>) -> Self {
-        Self { sources, processes, last: Arc::default() }
+    pub(crate) fn new(
+        sources: Sources,
+        processes: Vec<watch::Receiver<ProcessView>>,
+        looked: Arc<Notify>,
+    ) -> Self {
+        Self { sources, processes, looked, last: Arc::default() }
     }
 
     /// A snapshot now and whenever something has changed.
@@ -67,6 +73,7 @@ impl Live {
     }
 
     async fn message(&self) -> String {
+        self.looked.notify_waiters();
         let snapshot = self.snapshot().await;
         let processes = self.processes.iter().map(|view| view.borrow().clone()).collect();
         let message = Message { processes, snapshot: &snapshot };

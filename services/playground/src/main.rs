@@ -26,6 +26,8 @@ enum Part {
     OutboxRelay(outbox_relay::Invocation),
     /// Creates or updates the tables of one database
     Migrate(migrations::MigrateSettings),
+    /// Serves the page alone, for services that run elsewhere
+    Page(playground::PageInvocation),
     /// Asks whether the shop that runs by the same ports serves its page
     Healthcheck(playground::Healthcheck),
 }
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Some(Part::InventoryService(invocation)) => invocation.run(inventory_service::run),
         Some(Part::OutboxRelay(invocation)) => outbox_relay::run(invocation),
         Some(Part::Migrate(settings)) => program::run(migrations::run(settings)),
+        Some(Part::Page(invocation)) => playground::run_page(invocation),
         Some(Part::Healthcheck(check)) => check.run(),
     }
 }

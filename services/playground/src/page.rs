@@ -11,7 +11,7 @@ use service_kit::Problem;
 use tokio_util::sync::CancellationToken;
 
 use crate::live::Live;
-use crate::shop::Shop;
+use crate::service_url::ServiceUrl;
 
 /// Nothing from elsewhere, nothing inline: what users typed can't become code.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
@@ -47,20 +47,22 @@ const FILES: &[(&str, &str)] = files![
     "/shop/values.js",
 ];
 
+/// The services whose calls the page passes on.
 #[derive(Clone)]
-struct Services {
+pub(crate) struct Services {
     client: reqwest::Client,
-    orders: String,
-    inventory: String,
+    orders: ServiceUrl,
+    inventory: ServiceUrl,
 }
 
-pub(crate) fn router(shop: &Shop, live: Live, shutdown: CancellationToken) -> Router {
-    let urls: Vec<_> = shop.parts().iter().map(crate::shop::Part::url).collect();
-    let services = Services {
-        client: reqwest::Client::new(),
-        orders: urls.first().cloned().unwrap_or_default(),
-        inventory: urls.get(1).cloned().unwrap_or_default(),
-    };
+impl Services {
+    pub(crate) fn new(orders: &ServiceUrl, inventory: &ServiceUrl) -> Self {
+        let client = reqwest::Client::new();
+        Self { client, orders: orders.clone(), inventory: inventory.clone() }
+    }
+}
+
+pub(crate) fn router(services: Services, live: Live, shutdown: CancellationToken) -> Router {
     let api = Router::new()
         .route("/api/orders", any(to_orders))
         .route("/api/orders/{*path}", any(to_orders))
@@ -110,7 +112,7 @@ async fn to_inventory(
 /// `/api/orders/…` becomes `/orders/…` of the service.
 async fn forward(
     client: &reqwest::Client,
-    base: &str,
+    base: &ServiceUrl,
     request: Request,
 ) -> Result<Response, Problem> {
     let path = request.uri().path_and_query().map_or("", |path| path.as_str());

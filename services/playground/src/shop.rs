@@ -4,7 +4,14 @@ use std::net::TcpListener;
 
 use crate::Settings;
 use crate::data_folder::DataFolder;
+use crate::service_url::ServiceUrl;
 use crate::settings::Ports;
+
+/// The port of the order service, from the first one on.
+const ORDERS: u16 = 0;
+
+/// The port of the inventory service, from the first one on.
+const INVENTORY: u16 = 1;
 
 /// Where everything is.
 #[derive(Debug, Clone)]
@@ -28,8 +35,8 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(crate) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+    pub(crate) fn url(&self) -> ServiceUrl {
+        ServiceUrl::local(self.port)
     }
 }
 
@@ -54,12 +61,20 @@ impl Shop {
         self.ports.page()
     }
 
+    pub(crate) fn orders_url(&self) -> ServiceUrl {
+        ServiceUrl::local(self.ports.port_base + ORDERS)
+    }
+
+    pub(crate) fn inventory_url(&self) -> ServiceUrl {
+        ServiceUrl::local(self.ports.port_base + INVENTORY)
+    }
+
     /// The four processes that the supervisor starts; itself, with the page, is the fifth.
     pub(crate) fn parts(&self) -> Vec<Part> {
         let (orders, inventory) = (&self.orders_database, &self.inventory_database);
         vec![
-            self.part("order-service", "order-service", 0, orders, &[]),
-            self.part("inventory-service", "inventory-service", 1, inventory, &[]),
+            self.part("order-service", "order-service", ORDERS, orders, &[]),
+            self.part("inventory-service", "inventory-service", INVENTORY, inventory, &[]),
             self.part(
                 "orders relay",
                 "outbox-relay",

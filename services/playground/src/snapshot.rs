@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use service_kit::health::Health;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use transport::{QueueDepth, Transport, TransportOptions};
 
@@ -138,16 +139,22 @@ impl Sources {
 
     /// Reads all tables. What can't be read is named in `errors`; the rest is shown.
     pub(crate) async fn read(&self) -> Snapshot {
+        // At once: what is away costs a time-out, and three of them would not add up.
+        let (orders, inventory, depths) = tokio::join!(
+            read_tables(&self.orders, ORDERS_TABLES),
+            read_tables(&self.inventory, INVENTORY_TABLES),
+            self.broker.depths(),
+        );
         let mut snapshot = Snapshot::default();
-        for (db, owner, queries) in [
-            (&self.orders, "orders database", ORDERS_TABLES),
-            (&self.inventory, "inventory database", INVENTORY_TABLES),
-        ] {
-            if let Err(error) = snapshot.add(db, queries).await {
-                snapshot.errors.push(format!("{owner}: {error}"));
+        for (owner, read) in [("orders database", orders), ("inventory database", inventory)] {
+            match read {
+                Ok(tables) => {
+                    tables.into_iter().for_each(|(name, table)| snapshot.add(name, table))
+                }
+                Err(error) => snapshot.errors.push(format!("{owner}: {error}")),
             }
         }
-        match self.broker.depths().await {
+        match depths {
             Ok(queues) => snapshot.queues = queues,
             // Before the first session there are no queues; that is no error worth a banner.
             Err(error) => snapshot.errors.push(format!("broker: {}", error.one_line())),
@@ -157,21 +164,29 @@ impl Sources {
 }
 
 impl Snapshot {
-    async fn add(&mut self, db: &DatabaseConnection, queries: &[Query]) -> Result<(), DbErr> {
-        for query in queries {
-            let table = read_table(db, query).await?;
-            self.tables.insert(query.name, table);
+    /// Parked messages of both databases are shown as one table.
+    fn add(&mut self, name: &'static str, table: Table) {
+        match self.tables.entry(name) {
+            Entry::Vacant(place) => {
+                place.insert(table);
+            }
+            Entry::Occupied(mut known) => {
+                known.get_mut().total += table.total;
+                known.get_mut().rows.extend(table.rows);
+            }
         }
-        let parked = read_table(db, &PARKED).await?;
-        let all = self.tables.entry(PARKED.name).or_insert_with(|| Table {
-            total: 0,
-            columns: parked.columns,
-            rows: Vec::new(),
-        });
-        all.total += parked.total;
-        all.rows.extend(parked.rows);
-        Ok(())
     }
+}
+
+async fn read_tables(
+    db: &DatabaseConnection,
+    queries: &[Query],
+) -> Result<Vec<(&'static str, Table)>, DbErr> {
+    let mut tables = Vec::new();
+    for query in queries.iter().chain([&PARKED]) {
+        tables.push((query.name, read_table(db, query).await?));
+    }
+    Ok(tables)
 }
 
 async fn read_table(db: &DatabaseConnection, query: &Query) -> Result<Table, DbErr> {

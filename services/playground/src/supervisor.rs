@@ -4,12 +4,12 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use serde::Serialize;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::process_view::{ChildView, ProcessView, State};
 use crate::shop::Part;
 
 /// A dead process is started again after this long: soon, but not in a busy loop.
@@ -20,16 +20,6 @@ const INVALID_SETTINGS: i32 = 2;
 
 /// How long a process may take to stop cleanly. A little more than a server's own limit.
 const STOP_TIMEOUT: Duration = Duration::from_secs(12);
-
-/// A process as the page shows it.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct ProcessView {
-    name: &'static str,
-    url: String,
-    pid: Option<u32>,
-    state: &'static str,
-    restarts: u32,
-}
 
 /// Runs the parts until `shutdown`, then stops them and waits for their end.
 pub(crate) struct Supervisor {
@@ -46,10 +36,10 @@ impl Supervisor {
                 spawn(&part, Run::First).with_context(|| format!("starting {}", part.name))?;
             let view = watch::Sender::new(ProcessView {
                 name: part.name,
-                url: part.url(),
-                pid: child.process.id(),
-                state: "running",
-                restarts: 0,
+                url: part.url().to_string(),
+                state: State::Running,
+                reason: None,
+                child: Some(ChildView { pid: child.process.id(), restarts: 0 }),
             });
             supervisor.views.push(view.subscribe());
             supervisor.tasks.spawn(keep_running(part, child, view, shutdown.clone()));
@@ -93,6 +83,7 @@ async fn keep_running(
     view: watch::Sender<ProcessView>,
     shutdown: CancellationToken,
 ) -> anyhow::Result<()> {
+    let mut restarts = 0;
     loop {
         let ended = tokio::select! {
             () = shutdown.cancelled() => return stop(&part, child).await,
@@ -102,7 +93,8 @@ async fn keep_running(
             shutdown.cancel(); // it has said why, and would say it for ever
             anyhow::bail!("{} can't run with these settings", part.name);
         }
-        view.send_modify(|view| (view.state, view.pid) = ("restarting", None));
+        let gone = Some(ChildView { pid: None, restarts });
+        view.send_modify(|view| (view.state, view.child) = (State::Restarting, gone));
         let how = ended.map_or_else(|error| error.to_string(), describe);
         tracing::warn!("{} ended ({how}); starting it again", part.name);
         child = loop {
@@ -115,10 +107,9 @@ async fn keep_running(
                 Err(error) => tracing::warn!("{} could not be started: {error}", part.name),
             }
         };
-        view.send_modify(|view| {
-            (view.state, view.pid) = ("running", child.process.id());
-            view.restarts += 1;
-        });
+        restarts += 1;
+        let again = Some(ChildView { pid: child.process.id(), restarts });
+        view.send_modify(|view| (view.state, view.child) = (State::Running, again));
     }
 }
 

@@ -50,6 +50,9 @@ pub enum NotReady {
     /// Somebody has the port, and is silent.
     #[error("{0}: no answer within {limit} s", limit = TIME_LIMIT.as_secs())]
     NoAnswer(String),
+    /// It ended, or was ended, while it was asked.
+    #[error("{0} closed the connection without an answer")]
+    HungUp(String),
     /// Another program has the port.
     #[error("what listens on {0} does not report its health")]
     NoReport(String),
@@ -105,6 +108,7 @@ pub async fn ask(place: &str) -> Result<(), NotReady> {
             Err(NotReady::NothingThere(place.to_owned()))
         }
         Ok(Err(error)) => Err(NotReady::Unreachable(place.to_owned(), error)),
+        Ok(Ok(answer)) if answer.is_empty() => Err(NotReady::HungUp(place.to_owned())),
         Ok(Ok(answer)) => {
             read(&answer).unwrap_or_else(|| Err(NotReady::NoReport(place.to_owned())))
         }
@@ -165,8 +169,7 @@ mod tests {
     async fn whatever_has_the_port_it_is_ready_only_if_it_says_so_in_a_report() {
         let other = "what listens on PLACE does not report its health";
         for answer in [
-            &b""[..],
-            b"\xff\xfe",
+            &b"\xff\xfe"[..],
             b"SSH-2.0-OpenSSH_9.2\r\n",
             b"HTTP/1.1 200 OK\r\n\r\n<html>",
             b"HTTP/1.1 200 OK\r\n\r\n{\"status\":\"ok\"}",
@@ -174,6 +177,7 @@ mod tests {
         ] {
             assert_eq!(said_of(answer).await, other, "{answer:?}");
         }
+        assert_eq!(said_of(b"").await, "PLACE closed the connection without an answer");
         let degraded = b"HTTP/1.0 503 Service Unavailable\r\n\r\n\
             {\"status\":\"degraded\",\"checks\":{\"broker\":\"ok\",\"database\":\"gone\\nfor good\",\"moon\":\"down\"}}";
         assert_eq!(said_of(degraded).await, "database: gone for good; moon: down");

@@ -3,7 +3,8 @@
 /**
  * @typedef {string | number | null} Value
  * @typedef {{total: number, columns: string[], rows: Value[][]}} Table
- * @typedef {{name: string, url: string, pid: number | null, state: string, restarts: number}} Process
+ * @typedef {{name: string, url: string, state: string, reason?: string, pid?: number | null, restarts?: number}} Process
+ *   `pid` and `restarts` are there only if the page has started the process itself.
  * @typedef {{queue: string, ready: number, consumers: number | null}} Queue
  * @typedef {{processes?: Process[], queues?: Queue[], tables?: Record<string, Table>, errors?: string[]}} Snapshot
  * @typedef {'connecting' | 'open' | 'lost'} State

@@ -35,19 +35,34 @@ function showProcess(process) {
 }
 
 /** @param {import('./live.js').Process} process */
-function contents({ name, url, pid, state, restarts }) {
-  return [
-    element('strong', {}, name),
-    status(state),
-    element('span', { class: 'facts' },
-      pid === null || pid === undefined ? 'no pid' : `pid ${pid}`, ' · ',
-      restarts ? counted(restarts, 'restart') : 'no restarts'),
-    address(url),
+function contents(process) {
+  const head = [element('strong', {}, process.name), status(process.state)];
+  return process.restarts === undefined ? [...head, ...elsewhere(process)] : [...head, ...child(process)];
+}
+
+/**
+ * A process that the page has started itself, on this machine.
+ * @param {import('./live.js').Process} process
+ */
+function child({ url, pid, restarts }) {
+  const facts = [
+    pid === null || pid === undefined ? 'no pid' : `pid ${pid}`, ' · ',
+    restarts ? counted(restarts, 'restart') : 'no restarts',
   ];
+  return [element('span', { class: 'facts' }, ...facts), element('a', { href: url }, place(url))];
+}
+
+/**
+ * A process that runs elsewhere. Its address is the one by which the page's server reaches it, often in a
+ * network of their own: it is no link for people.
+ * @param {import('./live.js').Process} process
+ */
+function elsewhere({ url, reason }) {
+  const address = element('span', { class: 'facts address' }, place(url));
+  return reason === undefined ? [address] : [address, element('span', { class: 'facts reason' }, reason)];
 }
 
 /** @param {string} url */
-function address(url) {
-  const shown = url.replace(/^https?:\/\//, '');
-  return /^https?:\/\//.test(url) ? element('a', { href: url }, shown) : element('span', {}, shown);
+function place(url) {
+  return url.replace(/^http:\/\//, '');
 }

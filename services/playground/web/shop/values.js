@@ -10,10 +10,10 @@ const SHORT_ID = 8;
  * @type {Record<string, string>}
  */
 const TONES = {
-  PendingPublish: 'wait', Pending: 'wait', restarting: 'wait',
+  PendingPublish: 'wait', Pending: 'wait', restarting: 'wait', 'not ready': 'wait',
   Published: 'move', external: 'move',
-  Confirmed: 'good', Sent: 'good', Reserved: 'good', running: 'good',
-  Rejected: 'bad', Dead: 'bad',
+  Confirmed: 'good', Sent: 'good', Reserved: 'good', running: 'good', ready: 'good',
+  Rejected: 'bad', Dead: 'bad', unreachable: 'bad',
   Cancelling: 'ending',
   Cancelled: 'ended', Released: 'ended', Discarded: 'ended',
 };

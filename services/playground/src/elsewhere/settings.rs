@@ -1,0 +1,67 @@
+use std::net::SocketAddr;
+
+use clap::Args;
+use service_kit::healthcheck::OnlyHealthcheck;
+use service_kit::settings::{LifeSettings, LogSettings, loopback};
+
+use crate::service_url::ServiceUrl;
+
+/// The port unless told otherwise.
+const PORT: u16 = 8090;
+
+/// A command line of `playground page`.
+pub type Invocation = service_kit::invocation::Invocation<PageSettings, OnlyHealthcheck<PORT>>;
+
+/// Settings of the page for services that run elsewhere.
+#[derive(Debug, Clone, Args)]
+#[allow(missing_docs, reason = "the flattened groups document themselves")]
+pub struct PageSettings {
+    /// The address for HTTP
+    #[arg(long, env, default_value_t = loopback(PORT))]
+    pub(crate) http_addr: SocketAddr,
+
+    /// The order service: http://host:port
+    #[arg(long, env, default_value_t = ServiceUrl::local(8080))]
+    pub(crate) orders_url: ServiceUrl,
+
+    /// The inventory service: http://host:port
+    #[arg(long, env, default_value_t = ServiceUrl::local(8081))]
+    pub(crate) inventory_url: ServiceUrl,
+
+    /// The relay of the order service: http://host:port
+    #[arg(long, env, default_value_t = ServiceUrl::local(8082))]
+    pub(crate) orders_relay_url: ServiceUrl,
+
+    /// The relay of the inventory service: http://host:port
+    #[arg(long, env, default_value_t = ServiceUrl::local(8083))]
+    pub(crate) inventory_relay_url: ServiceUrl,
+
+    /// Database of the order service, by a user that may SELECT
+    #[arg(long, env, hide_env_values = true)]
+    pub(crate) orders_database_url: String,
+
+    /// Database of the inventory service, by a user that may SELECT
+    #[arg(long, env, hide_env_values = true)]
+    pub(crate) inventory_database_url: String,
+
+    /// Broker, by a user that needs no permission but to see the virtual host
+    #[arg(long, env, hide_env_values = true)]
+    pub(crate) broker_url: String,
+
+    #[command(flatten)]
+    pub(crate) log: LogSettings,
+    #[command(flatten)]
+    pub(crate) life: LifeSettings,
+}
+
+impl PageSettings {
+    /// The four processes, as people call them.
+    pub(crate) fn processes(&self) -> [(&'static str, ServiceUrl); 4] {
+        [
+            ("order-service", self.orders_url.clone()),
+            ("inventory-service", self.inventory_url.clone()),
+            ("orders relay", self.orders_relay_url.clone()),
+            ("inventory relay", self.inventory_relay_url.clone()),
+        ]
+    }
+}
