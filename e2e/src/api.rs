@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -54,6 +56,25 @@ impl Api {
     /// There was no answer.
     pub async fn post(&self, path: &str, body: &Value) -> (StatusCode, Value) {
         read(self.try_post(path, body, &[]).await.expect("an answer")).await
+    }
+
+    /// What `/metrics` says: each line's name (with labels, if there are any) and value.
+    ///
+    /// # Panics
+    /// It does not answer, or not in the format of OpenMetrics.
+    pub async fn metrics(&self) -> BTreeMap<String, f64> {
+        let answer = self.request(reqwest::Method::GET, "/metrics").send().await.expect("one");
+        assert_eq!(answer.status(), StatusCode::OK);
+        let kind = answer.headers()["content-type"].to_str().expect("text").to_owned();
+        assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
+        let text = answer.text().await.expect("text");
+        let lines = text.strip_suffix("# EOF\n").expect("an end").lines();
+        let samples = lines.filter(|line| !line.starts_with('#'));
+        let sample = |line: &str| {
+            let (name, value) = line.rsplit_once(' ').expect("a name and a value");
+            (name.to_owned(), value.parse().expect("a number"))
+        };
+        samples.map(sample).collect()
     }
 
     /// What the page at this address shows now: the first message of its stream.

@@ -9,6 +9,7 @@ mod headers;
 mod healthcheck;
 mod many_relays;
 mod messages;
+mod metrics;
 mod outages;
 mod page_alone;
 mod placing;

@@ -20,6 +20,7 @@ use inbox::parked::Replayer;
 use inbox::{Cleaner, Consumer, RetentionOptions};
 use service_kit::admin::{AdminToken, parked_messages};
 use service_kit::health::Health;
+use service_kit::metrics::{Links, Metrics};
 use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
 
@@ -54,11 +55,15 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let health = Health::default()
         .requires_table(&db, "orders")
         .shows_link("broker", consumer.health().broker);
+    let metrics = Metrics::default()
+        .source(consumer.counts())
+        .source(Links { broker: consumer.health().broker, database: consumer.health().database });
     let relays = outbox::hint_sender(&db, shutdown.clone());
     let admin = AdminToken::new(settings.admin_token);
     let router = api::router(api::Api { db, relays })
         .merge(parked_messages(replayer, admin, settings.retention.inbox()))
-        .merge(health.router());
+        .merge(health.router())
+        .merge(metrics.router());
 
     let mut tasks = Tasks::new(shutdown.clone());
     tasks.start("consumer", consumer.run(shutdown.clone()));

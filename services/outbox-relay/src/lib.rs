@@ -3,6 +3,7 @@
 
 mod admin;
 mod cleanup;
+mod metrics;
 mod operate;
 mod settings;
 
@@ -12,6 +13,7 @@ use anyhow::Context;
 use outbox::{Cleaner, Relay};
 use service_kit::admin::AdminToken;
 use service_kit::health::Health;
+use service_kit::metrics::{Links, Metrics};
 use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
 use transport::TransportOptions;
@@ -60,10 +62,13 @@ pub async fn relay(settings: Settings) -> anyhow::Result<()> {
     let health = Health::default()
         .requires_table(&db, "outbox_messages")
         .requires_link("broker", relay.health().broker);
+    let metrics = Metrics::default()
+        .source(metrics::Outbox::new(db, relay.totals()))
+        .source(Links { broker: relay.health().broker, database: relay.health().database });
     let mut tasks = Tasks::new(shutdown.clone());
     tasks.start("relay", relay.run(shutdown.clone()));
     tasks.start("outbox cleaner", cleaner.run(shutdown.clone()));
     server::announce(&listener, "outbox-relay");
-    let router = admin::router(admin).merge(health.router());
+    let router = admin::router(admin).merge(health.router()).merge(metrics.router());
     tasks.beside(server::serve(listener, router, shutdown)).await
 }

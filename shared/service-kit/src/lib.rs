@@ -6,6 +6,7 @@ pub mod healthcheck;
 pub mod invocation;
 pub mod json;
 pub mod list;
+pub mod metrics;
 pub mod problem;
 pub mod program;
 pub mod server;

@@ -7,7 +7,7 @@ use sea_orm::{
     ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, TransactionTrait,
 };
 
-use super::{Stats, look};
+use super::{Backlog, Stats, look};
 
 /// PostgreSQL: up to here sent rows are counted; beyond, its statistics tell how many there are.
 const EXACT: i64 = 100_000;
@@ -32,6 +32,31 @@ pub async fn stats(db: &DatabaseConnection) -> Result<Stats, DbErr> {
     }
     tx.commit().await?;
     Ok(stats)
+}
+
+/// What waits and what is stuck, cheap enough to be asked every second: two counts within partial
+/// indexes, and the age of the first row of one. The first by id may not be the oldest by its time, which
+/// nothing but a look at each row would tell.
+///
+/// # Errors
+/// Whatever the database answers.
+pub async fn backlog(db: &DatabaseConnection) -> Result<Backlog, DbErr> {
+    let tx = db.begin().await?;
+    look::by_index(&tx).await?;
+    let dialect = Dialect::of(&tx);
+    let sql = format!(
+        "SELECT (SELECT COUNT(*) FROM outbox_messages WHERE status = 'Pending') AS pending,
+           (SELECT COUNT(*) FROM outbox_messages WHERE status = 'Dead') AS dead,
+           (SELECT {age} FROM outbox_messages WHERE status = 'Pending' ORDER BY id LIMIT 1) AS age",
+        age = dialect.age_millis(&format!("({})", dialect.readable("occurred_on"))),
+    );
+    let row = one(&tx, &sql).await?;
+    tx.commit().await?;
+    Ok(Backlog {
+        pending: row.try_get("", "pending")?,
+        dead: row.try_get("", "dead")?,
+        oldest_pending_age_ms: row.try_get("", "age")?,
+    })
 }
 
 /// Sent rows; on PostgreSQL one more than [`EXACT`] at most.

@@ -25,7 +25,7 @@ use serde_json::Value;
 
 pub use act::{discard, retry, retry_many};
 pub use cursor::{Cursor, InvalidCursor};
-pub use figures::stats;
+pub use figures::{backlog, stats};
 pub use key::{InvalidMessageKey, MessageKey};
 pub use look::{list, show};
 
@@ -170,6 +170,17 @@ pub struct Action {
     pub reason: Option<String>,
     /// What the row said before.
     pub last_error: Option<String>,
+}
+
+/// What an outbox has left to do, as [`backlog`] tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Backlog {
+    /// Messages that wait, claimed ones included.
+    pub pending: i64,
+    /// Messages given up, which a person must look at.
+    pub dead: i64,
+    /// The age of the first of those that wait, in milliseconds.
+    pub oldest_pending_age_ms: Option<i64>,
 }
 
 /// An outbox in figures.

@@ -7,8 +7,8 @@ use chrono::{TimeDelta, Utc};
 use database::{Dialect, begin_write};
 use futures_util::future::join_all;
 use outbox::dead_letters::{
-    ActionError, By, Details, Entry, Filter, Horizon, MessageKey, Retried, Run, Selection, State,
-    Stats, discard, list, retry, retry_many, show, stats,
+    ActionError, Backlog, By, Details, Entry, Filter, Horizon, MessageKey, Retried, Run, Selection,
+    State, Stats, backlog, discard, list, retry, retry_many, show, stats,
 };
 use outbox::{NewMessage, Pass, RelayOptions};
 use sea_orm::ConnectionTrait;
@@ -35,6 +35,7 @@ on_both_databases!(
     lists_are_newest_first_and_their_pages_join_without_gap_or_double,
     the_payload_is_shown_byte_for_byte,
     the_figures_tell_what_waits_and_what_is_blocked,
+    the_backlog_is_what_waits_what_is_dead_and_the_age_of_the_first,
     a_row_that_somebody_else_wrote_badly_can_be_seen_retried_and_discarded,
 );
 
@@ -443,6 +444,25 @@ async fn the_figures_tell_what_waits_and_what_is_blocked(outbox: Outbox) {
     passing.await.expect("no panic").expect("a pass");
 }
 
+async fn the_backlog_is_what_waits_what_is_dead_and_the_age_of_the_first(outbox: Outbox) {
+    assert_eq!(backlog(&outbox.db).await, Ok(Backlog::default()));
+    outbox.append(message("sent", 1)).await;
+    outbox.relay(quick()).run_once().await.expect("a pass");
+    outbox.dead("dead").await;
+    discard(&outbox.db, outbox.dead("gone").await, "somebody", "why").await.expect("discarded");
+    outbox.append_versions("a", [1]).await;
+    outbox.append_versions("b", [1]).await;
+    for old in ["sent", "dead", "gone"] {
+        outbox.age(old, 2 * HOUR).await;
+    }
+    outbox.age("a", HOUR).await;
+
+    let found = backlog(&outbox.db).await.expect("a backlog");
+    let age = found.oldest_pending_age_ms.expect("an age");
+    assert!((3_600_000..7_200_000).contains(&age), "{age}");
+    assert_eq!(found, Backlog { pending: 2, dead: 1, oldest_pending_age_ms: Some(age) });
+}
+
 async fn a_row_that_somebody_else_wrote_badly_can_be_seen_retried_and_discarded(outbox: Outbox) {
     let time = match Dialect::of(&outbox.db) {
         Dialect::Postgres => "-infinity",
@@ -456,6 +476,7 @@ async fn a_row_that_somebody_else_wrote_badly_can_be_seen_retried_and_discarded(
         ))
         .await;
     stats(&outbox.db).await.expect("figures, while it is pending");
+    backlog(&outbox.db).await.expect("a backlog");
     outbox.let_die().await;
     let key: MessageKey = "no-uuid".parse().expect("a key");
 

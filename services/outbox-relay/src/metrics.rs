@@ -1,0 +1,101 @@
+//! The relay's own part of `/metrics`: the backlog, by which one scales, and what this process did.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use outbox::dead_letters::{Backlog, backlog};
+use outbox::{RelayTotals, Totals};
+use sea_orm::DatabaseConnection;
+use service_kit::metrics::{Sample, Source};
+use tokio::sync::Mutex;
+
+/// However many ask, the database is asked once in this time.
+const KEPT: Duration = Duration::from_secs(1);
+
+/// How long the database may take. Far below what a scraper waits.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
+
+/// One outbox, and the relay that moves its messages.
+pub(crate) struct Outbox {
+    db: DatabaseConnection,
+    totals: RelayTotals,
+    last: Mutex<Option<Read>>,
+}
+
+#[derive(Clone, Copy)]
+struct Read {
+    at: Instant,
+    /// None: the database did not tell.
+    backlog: Option<Backlog>,
+}
+
+impl Outbox {
+    pub(crate) fn new(db: DatabaseConnection, totals: RelayTotals) -> Self {
+        Self { db, totals, last: Mutex::default() }
+    }
+
+    async fn backlog(&self) -> Option<Backlog> {
+        let mut last = self.last.lock().await;
+        if let Some(read) = last.filter(|read| read.at.elapsed() < KEPT) {
+            return read.backlog;
+        }
+        let db = self.db.clone();
+        // In a task of its own: a time-out must not drop a transaction in the middle.
+        let asked = tokio::spawn(async move { backlog(&db).await });
+        let answer = tokio::time::timeout(TIME_LIMIT, asked).await;
+        let backlog = answer.ok().and_then(Result::ok).and_then(Result::ok);
+        *last = Some(Read { at: Instant::now(), backlog });
+        backlog
+    }
+}
+
+#[async_trait]
+impl Source for Outbox {
+    async fn samples(&self) -> Vec<Sample> {
+        let backlog = self.backlog().await;
+        let mut samples = done(self.totals.read());
+        samples.push(Sample::yes_or_no(
+            "outbox_figures_up",
+            "The database tells the figures of the outbox; 0: they are left out",
+            backlog.is_some(),
+        ));
+        samples.extend(backlog.into_iter().flat_map(left));
+        samples
+    }
+}
+
+/// What this process has done since it started.
+fn done(totals: Totals) -> Vec<Sample> {
+    vec![
+        Sample::counter("outbox_claimed", "Rows claimed", totals.claimed),
+        Sample::counter("outbox_sent", "Rows marked as sent", totals.sent),
+        Sample::counter(
+            "outbox_lease_conflicts",
+            "Answers that came after the lease had ended",
+            totals.lease_conflicts,
+        ),
+        Sample::counter(
+            "outbox_unknown",
+            "Messages without an answer from the broker",
+            totals.unknown,
+        ),
+        Sample::counter("outbox_unroutable", "Messages that had no queue", totals.unroutable),
+        Sample::counter("outbox_failed", "Failures of a message's own", totals.failed),
+        Sample::counter("outbox_dead", "Rows given up", totals.dead),
+    ]
+}
+
+/// What is in the outbox, for all its relays together.
+#[allow(clippy::cast_precision_loss, reason = "no table has so many rows")]
+fn left(backlog: Backlog) -> [Sample; 3] {
+    let age = backlog.oldest_pending_age_ms.unwrap_or(0).max(0);
+    [
+        Sample::gauge("outbox_pending_messages", "Messages that wait", backlog.pending as f64),
+        Sample::gauge(
+            "outbox_oldest_pending_age_seconds",
+            "The age of the first message that waits; 0: none does",
+            age as f64 / 1000.0,
+        ),
+        Sample::gauge("outbox_dead_messages", "Messages given up", backlog.dead as f64),
+    ]
+}
