@@ -7,6 +7,7 @@ mod network;
 mod observability;
 mod overlay;
 mod pods;
+mod policies;
 mod promql;
 mod references;
 mod scaling;

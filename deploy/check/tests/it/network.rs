@@ -2,17 +2,14 @@
 //! does it, and what is allowed must be the table.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
 
-use k8s_openapi::api::networking::v1::{
-    NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
-};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::overlay::{Labels, NAME, Overlay};
+use crate::overlay::{NAME, Overlay};
+use crate::policies::{Opens, Place, Where, enters, leaves};
 
-/// A client, a server, a port.
+/// A client, a server, a port: TCP, and for names UDP too.
 type Line = (&'static str, &'static str, i32);
 
 #[test]
@@ -84,22 +81,6 @@ fn every_pod_is_denied_everything_by_default_in_both_directions() {
 const PROGRAMS: [&str; 4] =
     ["order-service", "inventory-service", "orders-relay", "inventory-relay"];
 
-/// A place that talks or is talked to.
-struct Place {
-    name: String,
-    at: Where,
-    ports: BTreeMap<String, i32>,
-}
-
-enum Where {
-    /// A pod of the shop.
-    Inside(Labels),
-    /// A pod in another namespace.
-    Elsewhere { namespace: Labels, labels: Labels },
-    /// Not in the cluster.
-    Address(Ipv4Addr),
-}
-
 #[track_caller]
 fn assert_allowed(overlay: &Overlay, table: &[Line]) {
     let policies = overlay.all::<NetworkPolicy>();
@@ -120,10 +101,12 @@ fn assert_allowed(overlay: &Overlay, table: &[Line]) {
         let mut wanted = BTreeSet::new();
         for client in &places {
             for server in places.iter().filter(|server| ours(client, server)) {
-                for port in server.ports.values().copied() {
+                for (port, protocol) in server.doors() {
                     let line = (client.name.as_str(), server.name.as_str(), port);
-                    allowed.extend(opens(&policies, client, server, port).then_some(line));
-                    wanted.extend(table.contains(&line).then_some(line));
+                    let open = opens(&policies, client, server, (port, protocol));
+                    let right = table.contains(&line) && (protocol == "TCP" || port == 53);
+                    allowed.extend(open.then_some((line, protocol)));
+                    wanted.extend(right.then_some((line, protocol)));
                 }
             }
         }
@@ -139,9 +122,6 @@ fn assert_allowed(overlay: &Overlay, table: &[Line]) {
     let unknown: Vec<_> = table.iter().filter(|line| !known(line.0) || !known(line.1)).collect();
     assert!(unknown.is_empty(), "{}: places that are not there: {unknown:?}", overlay.name);
 }
-
-/// Whether one side lets a client through to a server's port.
-type Opens = fn(&[NetworkPolicySpec], &Place, &Place, i32) -> bool;
 
 /// The places around the shop: those that are in the tables, then some that must stay outside.
 fn outside() -> Vec<Place> {
@@ -181,103 +161,4 @@ fn outside() -> Vec<Place> {
 
 fn numbered(ports: &[i32]) -> BTreeMap<String, i32> {
     ports.iter().map(|port| (port.to_string(), *port)).collect()
-}
-
-impl Place {
-    fn is_inside(&self) -> bool {
-        self.labels().is_some()
-    }
-
-    /// The labels of a pod of the shop.
-    fn labels(&self) -> Option<&Labels> {
-        match &self.at {
-            Where::Inside(labels) => Some(labels),
-            Where::Elsewhere { .. } | Where::Address(_) => None,
-        }
-    }
-}
-
-/// A direction's policies that select a pod of the shop; empty where the pod is not of the shop.
-fn selecting<'a>(
-    policies: &'a [NetworkPolicySpec],
-    place: &Place,
-    direction: &str,
-) -> Vec<&'a NetworkPolicySpec> {
-    let Some(labels) = place.labels() else { return vec![] };
-    let of = |policy: &&NetworkPolicySpec| {
-        let types = policy.policy_types.clone().unwrap_or_default();
-        types.iter().any(|word| word == direction)
-            && policy.pod_selector.as_ref().is_none_or(|selector| matches(selector, labels))
-    };
-    policies.iter().filter(of).collect()
-}
-
-/// Whether the client's side lets it out. No policy at all lets everything out.
-fn leaves(policies: &[NetworkPolicySpec], client: &Place, server: &Place, port: i32) -> bool {
-    let policies = selecting(policies, client, "Egress");
-    let mut rules = policies.iter().flat_map(|policy| policy.egress.iter().flatten());
-    policies.is_empty()
-        || rules.any(|rule| is_one_of(&rule.to, server) && covers(&rule.ports, server, port))
-}
-
-/// Whether the server's side lets it in.
-fn enters(policies: &[NetworkPolicySpec], client: &Place, server: &Place, port: i32) -> bool {
-    let policies = selecting(policies, server, "Ingress");
-    let mut rules = policies.iter().flat_map(|policy| policy.ingress.iter().flatten());
-    policies.is_empty()
-        || rules.any(|rule| is_one_of(&rule.from, client) && covers(&rule.ports, server, port))
-}
-
-/// No peers means everybody.
-fn is_one_of(peers: &Option<Vec<NetworkPolicyPeer>>, place: &Place) -> bool {
-    let peers = peers.clone().unwrap_or_default();
-    peers.is_empty() || peers.iter().any(|peer| is(peer, place))
-}
-
-fn is(peer: &NetworkPolicyPeer, place: &Place) -> bool {
-    let pods = |labels| peer.pod_selector.as_ref().is_none_or(|selector| matches(selector, labels));
-    match &place.at {
-        // A peer without a namespace means this one.
-        Where::Inside(labels) => {
-            peer.ip_block.is_none() && peer.namespace_selector.is_none() && pods(labels)
-        }
-        Where::Elsewhere { namespace, labels } => {
-            let namespaces = peer.namespace_selector.as_ref();
-            namespaces.is_some_and(|selector| matches(selector, namespace)) && pods(labels)
-        }
-        Where::Address(address) => {
-            let block = peer.ip_block.as_ref();
-            block.is_some_and(|block| contains(&block.cidr, *address))
-        }
-    }
-}
-
-/// No ports means all of them. A name is looked up at the server.
-fn covers(ports: &Option<Vec<NetworkPolicyPort>>, server: &Place, port: i32) -> bool {
-    let ports = ports.clone().unwrap_or_default();
-    ports.is_empty()
-        || ports.iter().any(|allowed| match &allowed.port {
-            None => true,
-            Some(IntOrString::Int(number)) => *number == port,
-            Some(IntOrString::String(name)) => server.ports.get(name) == Some(&port),
-        })
-}
-
-fn matches(selector: &LabelSelector, labels: &Labels) -> bool {
-    let equal = selector.match_labels.iter().flatten();
-    let mut expressions = selector.match_expressions.iter().flatten();
-    equal.into_iter().all(|(name, value)| labels.get(name) == Some(value))
-        && expressions.all(|expression| {
-            assert_eq!(expression.operator, "In", "the only operator that this test knows");
-            let values = expression.values.clone().unwrap_or_default();
-            labels.get(&expression.key).is_some_and(|value| values.contains(value))
-        })
-}
-
-fn contains(cidr: &str, address: Ipv4Addr) -> bool {
-    let (network, bits) = cidr.split_once('/').expect("a network and its length");
-    let network: Ipv4Addr = network.parse().expect("an address");
-    let bits: u32 = bits.parse().expect("a length");
-    let mask = u32::MAX.checked_shl(32 - bits).unwrap_or(0);
-    network.to_bits() & mask == address.to_bits() & mask
 }
