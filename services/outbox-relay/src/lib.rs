@@ -9,7 +9,6 @@ mod settings;
 
 use anyhow::Context;
 use outbox::{Cleaner, Relay};
-use service_kit::admin::AdminToken;
 use service_kit::health::Health;
 use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
@@ -55,7 +54,7 @@ pub async fn relay(settings: Settings) -> anyhow::Result<()> {
 
     let admin = admin::Admin {
         db: db.clone(),
-        token: AdminToken::new(settings.admin_token),
+        token: settings.admin.token()?,
         inbox_retention: settings.retention.times.inbox(),
         totals: relay.totals(),
     };
