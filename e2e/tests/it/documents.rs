@@ -43,7 +43,11 @@ fn the_commands_of_the_relay_have_the_flags_that_the_contract_says() {
     let section = section.split("\n#").next().unwrap_or_default();
     for command in ["dead list", "dead show", "dead retry", "dead discard", "stats", "cleanup"] {
         // The line above the table says these of all commands, or of all but one.
-        let mut said = BTreeSet::from(["--database-url", "--database-connections"]);
+        let mut said = BTreeSet::from([
+            "--database-url",
+            "--database-password-file",
+            "--database-connections",
+        ]);
         said.extend((command != "cleanup").then_some("--json"));
         let row = format!("| `outbox-relay {command}");
         for line in section.lines().filter(|line| line.starts_with(&row)) {

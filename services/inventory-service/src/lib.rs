@@ -16,7 +16,7 @@ use std::sync::Arc;
 use contracts::ORDER_EVENTS_QUEUE;
 use inbox::parked::Replayer;
 use inbox::{Cleaner, Consumer, RetentionOptions};
-use service_kit::admin::{AdminToken, parked_messages};
+use service_kit::admin::parked_messages;
 use service_kit::health::Health;
 use service_kit::metrics::{Links, Metrics};
 use service_kit::tasks::Tasks;
@@ -57,7 +57,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let metrics = Metrics::default()
         .source(consumer.counts())
         .source(Links { broker: consumer.health().broker, database: consumer.health().database });
-    let admin = AdminToken::new(settings.admin_token);
+    let admin = settings.admin.token()?;
     let router = api::router(api::Api { db, admin: admin.clone() })
         .merge(parked_messages(replayer, admin, settings.retention.inbox()))
         .merge(health.router())

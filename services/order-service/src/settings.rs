@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use clap::Args;
 use service_kit::healthcheck::OnlyHealthcheck;
 use service_kit::settings::{
-    BrokerSettings, ConsumerSettings, DatabaseSettings, LifeSettings, LogSettings,
+    AdminSettings, BrokerSettings, ConsumerSettings, DatabaseSettings, LifeSettings, LogSettings,
     RetentionSettings, loopback,
 };
 
@@ -21,10 +21,8 @@ pub struct Settings {
     #[arg(long, env, default_value_t = loopback(PORT))]
     pub http_addr: SocketAddr,
 
-    /// The token for administrative calls; without it they are off
-    #[arg(long, env, hide_env_values = true)]
-    pub admin_token: Option<String>,
-
+    #[command(flatten)]
+    pub admin: AdminSettings,
     #[command(flatten)]
     pub database: DatabaseSettings,
     #[command(flatten)]

@@ -11,7 +11,6 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use outbox::{Cleaner, Relay};
-use service_kit::admin::AdminToken;
 use service_kit::health::Health;
 use service_kit::metrics::{Links, Metrics};
 use service_kit::tasks::Tasks;
@@ -55,7 +54,7 @@ pub async fn relay(settings: Settings) -> anyhow::Result<()> {
 
     let admin = admin::Admin {
         db: db.clone(),
-        token: AdminToken::new(settings.admin_token),
+        token: settings.admin.token()?,
         inbox_retention: settings.retention.times.inbox(),
         totals: relay.totals(),
     };

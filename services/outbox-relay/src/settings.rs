@@ -6,8 +6,8 @@ use outbox::{
     Backoff, Coordination, DeadLetterPolicy, RelayOptions, RetentionMode, RetentionOptions,
 };
 use service_kit::settings::{
-    BrokerSettings, DatabaseSettings, LifeSettings, LogSettings, RetentionSettings, at_least,
-    duration, loopback,
+    AdminSettings, BrokerSettings, DatabaseSettings, LifeSettings, LogSettings, RetentionSettings,
+    at_least, duration, loopback,
 };
 
 use crate::operate::Operation;
@@ -26,10 +26,8 @@ pub struct Settings {
     #[arg(long, env, default_value_t = loopback(PORT))]
     pub http_addr: SocketAddr,
 
-    /// The token for administrative calls; without it they are off
-    #[arg(long, env, hide_env_values = true)]
-    pub admin_token: Option<String>,
-
+    #[command(flatten)]
+    pub admin: AdminSettings,
     #[command(flatten)]
     pub database: DatabaseSettings,
     #[command(flatten)]

@@ -34,9 +34,9 @@ async fn serve(settings: PageSettings) -> anyhow::Result<()> {
     telemetry::start(&settings.log, "page")?;
     let shutdown = program::shutdown_token(&settings.life);
     let sources = Sources::new(
-        open(&settings.orders_database_url).context("ORDERS_DATABASE_URL")?,
-        open(&settings.inventory_database_url).context("INVENTORY_DATABASE_URL")?,
-        &settings.broker_url,
+        open(&settings.orders_database()?).context("ORDERS_DATABASE_URL")?,
+        open(&settings.inventory_database()?).context("INVENTORY_DATABASE_URL")?,
+        &settings.broker()?,
     )?;
     let listener = server::bind(settings.http_addr).await?;
 

@@ -43,7 +43,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     telemetry::start(&settings.log, "playground")?;
     let shutdown = program::shutdown_token(&settings.life);
     let folder = DataFolder::open(&settings.data, settings.reset)?;
-    let shop = Shop::new(&settings, &folder);
+    let shop = Shop::new(&settings, &folder)?;
     shop.check_ports()?;
     let listener = server::bind(loopback(shop.page_port())).await?;
 

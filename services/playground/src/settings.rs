@@ -28,17 +28,33 @@ pub struct Settings {
     #[arg(long, env, hide_env_values = true)]
     pub orders_database_url: Option<String>,
 
+    /// A file that holds the password, where ORDERS_DATABASE_URL has none
+    #[arg(long, env)]
+    pub orders_database_password_file: Option<PathBuf>,
+
     /// Database of the inventory service, if not SQLite in the data folder
     #[arg(long, env, hide_env_values = true)]
     pub inventory_database_url: Option<String>,
+
+    /// A file that holds the password, where INVENTORY_DATABASE_URL has none
+    #[arg(long, env)]
+    pub inventory_database_password_file: Option<PathBuf>,
 
     /// Broker, if not a queue in SQLite in the data folder
     #[arg(long, env, hide_env_values = true)]
     pub broker_url: Option<String>,
 
-    /// The token for administrative calls
-    #[arg(long, env, default_value = "dev", hide_env_values = true)]
-    pub admin_token: String,
+    /// A file that holds the password, where BROKER_URL has none
+    #[arg(long, env)]
+    pub broker_password_file: Option<PathBuf>,
+
+    /// The token for administrative calls; dev, where there is no ADMIN_TOKEN_FILE either
+    #[arg(long, env, hide_env_values = true)]
+    pub admin_token: Option<String>,
+
+    /// A file that holds the token, where ADMIN_TOKEN is not set
+    #[arg(long, env)]
+    pub admin_token_file: Option<PathBuf>,
 
     #[command(flatten)]
     #[allow(missing_docs)]

@@ -1,6 +1,9 @@
 //! Which processes make up the shop, where they listen, and what they are told.
 
 use std::net::TcpListener;
+use std::path::PathBuf;
+
+use service_kit::settings::{InvalidSecret, Setting, either, with_password};
 
 use crate::Settings;
 use crate::data_folder::DataFolder;
@@ -19,6 +22,7 @@ pub(crate) struct Shop {
     pub(crate) orders_database: String,
     pub(crate) inventory_database: String,
     pub(crate) broker: String,
+    admin_token: String,
     ports: Ports,
     settings: Settings,
 }
@@ -41,20 +45,41 @@ impl Part {
 }
 
 impl Shop {
-    pub(crate) fn new(settings: &Settings, folder: &DataFolder) -> Self {
+    /// Reads the secrets that stand in files, too.
+    pub(crate) fn new(settings: &Settings, folder: &DataFolder) -> Result<Self, InvalidSecret> {
         let or_sqlite =
-            |url: &Option<String>, name| url.clone().unwrap_or_else(|| folder.sqlite_url(name));
-        Self {
-            orders_database: or_sqlite(&settings.orders_database_url, "orders.db"),
-            inventory_database: or_sqlite(&settings.inventory_database_url, "inventory.db"),
-            broker: or_sqlite(&settings.broker_url, "broker.db"),
+            |(setting, url): Setting<&Option<String>>, file: Setting<&Option<PathBuf>>, name| {
+                let url = url.clone().unwrap_or_else(|| folder.sqlite_url(name));
+                with_password((setting, &url), (file.0, file.1.as_deref()))
+            };
+        let admin_token = either(
+            ("ADMIN_TOKEN", settings.admin_token.as_deref()),
+            ("ADMIN_TOKEN_FILE", settings.admin_token_file.as_deref()),
+        )?;
+        Ok(Self {
+            orders_database: or_sqlite(
+                ("ORDERS_DATABASE_URL", &settings.orders_database_url),
+                ("ORDERS_DATABASE_PASSWORD_FILE", &settings.orders_database_password_file),
+                "orders.db",
+            )?,
+            inventory_database: or_sqlite(
+                ("INVENTORY_DATABASE_URL", &settings.inventory_database_url),
+                ("INVENTORY_DATABASE_PASSWORD_FILE", &settings.inventory_database_password_file),
+                "inventory.db",
+            )?,
+            broker: or_sqlite(
+                ("BROKER_URL", &settings.broker_url),
+                ("BROKER_PASSWORD_FILE", &settings.broker_password_file),
+                "broker.db",
+            )?,
+            admin_token: admin_token.unwrap_or_else(|| "dev".to_owned()),
             ports: settings.ports,
             settings: settings.clone(),
-        }
+        })
     }
 
     pub(crate) fn admin_token(&self) -> &str {
-        &self.settings.admin_token
+        &self.admin_token
     }
 
     pub(crate) fn page_port(&self) -> u16 {
@@ -105,7 +130,7 @@ impl Shop {
             ("DATABASE_URL", database.to_owned()),
             ("BROKER_URL", self.broker.clone()),
             ("HTTP_ADDR", format!("127.0.0.1:{port}")),
-            ("ADMIN_TOKEN", self.settings.admin_token.clone()),
+            ("ADMIN_TOKEN", self.admin_token.clone()),
             ("RUST_LOG", self.settings.log.rust_log.clone()),
             ("LOG_FORMAT", self.settings.log.log_format.clone()),
             ("STOP_WITH_STDIN", "true".to_owned()),

@@ -128,6 +128,10 @@ fn spawn(part: &Part, run: Run) -> std::io::Result<Running> {
     }
     // Ours, not theirs: they would read it too.
     command.env_remove("SHOP_DATA").env_remove("SHOP_PORT_BASE");
+    // They are told the secrets themselves.
+    for file in ["DATABASE_PASSWORD_FILE", "BROKER_PASSWORD_FILE", "ADMIN_TOKEN_FILE"] {
+        command.env_remove(file);
+    }
     #[cfg(unix)]
     command.process_group(0);
     let mut process = command.spawn()?;

@@ -2,8 +2,10 @@
 //! name; the text beside it is what `--help` shows.
 
 mod consumer;
+mod secret;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +15,10 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 pub use consumer::ConsumerSettings;
 use database::{DayWindow, PoolSettings};
 use sea_orm::DatabaseConnection;
+pub use secret::{InvalidSecret, Setting, either, with_password};
 use transport::{Declare, Topology, Transport, TransportOptions};
+
+use crate::admin::AdminToken;
 
 /// The database that this process uses.
 #[derive(Debug, Clone, Args)]
@@ -21,6 +26,10 @@ pub struct DatabaseSettings {
     /// postgres://user:password@host/database, or sqlite://path
     #[arg(long, env, hide_env_values = true)]
     pub database_url: String,
+
+    /// A file that holds the password, where DATABASE_URL has none
+    #[arg(long, env)]
+    pub database_password_file: Option<PathBuf>,
 
     /// PostgreSQL: connections at most, for each of the process's pools
     #[arg(long, env, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -31,13 +40,17 @@ impl DatabaseSettings {
     /// A pool for the process called `name`. Connects to nothing yet.
     ///
     /// # Errors
-    /// The URL can't be used.
+    /// The URL can't be used, or the file with its password.
     pub fn pool(&self, name: &str) -> anyhow::Result<DatabaseConnection> {
         let settings = PoolSettings {
             application_name: name.to_owned(),
             max_connections: self.database_connections,
         };
-        database::connect(&self.database_url, &settings).context("DATABASE_URL")
+        let url = with_password(
+            ("DATABASE_URL", &self.database_url),
+            ("DATABASE_PASSWORD_FILE", self.database_password_file.as_deref()),
+        )?;
+        database::connect(&url, &settings).context("DATABASE_URL")
     }
 }
 
@@ -48,6 +61,10 @@ pub struct BrokerSettings {
     /// postgres://… for the queue in SQL
     #[arg(long, env, hide_env_values = true)]
     pub broker_url: String,
+
+    /// A file that holds the password, where BROKER_URL has none
+    #[arg(long, env)]
+    pub broker_password_file: Option<PathBuf>,
 
     /// RabbitMQ: what a session declares: all, or own (for users with the least rights: a consumer its
     /// own queue, a publisher nothing)
@@ -74,13 +91,41 @@ impl BrokerSettings {
     /// The transport. Connects to nothing yet.
     ///
     /// # Errors
-    /// The URL can't be used.
+    /// The URL can't be used, or the file with its password.
     pub fn transport(
         &self,
         topology: Topology,
         options: TransportOptions,
     ) -> anyhow::Result<Arc<dyn Transport>> {
-        transport::connect(&self.broker_url, topology, options).context("BROKER_URL")
+        let url = with_password(
+            ("BROKER_URL", &self.broker_url),
+            ("BROKER_PASSWORD_FILE", self.broker_password_file.as_deref()),
+        )?;
+        transport::connect(&url, topology, options).context("BROKER_URL")
+    }
+}
+
+/// Who may make administrative calls.
+#[derive(Debug, Clone, Args)]
+pub struct AdminSettings {
+    /// The token for administrative calls; without it they are off
+    #[arg(long, env, hide_env_values = true)]
+    pub admin_token: Option<String>,
+
+    /// A file that holds the token, where ADMIN_TOKEN is not set
+    #[arg(long, env)]
+    pub admin_token_file: Option<PathBuf>,
+}
+
+impl AdminSettings {
+    /// The token, if there is one.
+    ///
+    /// # Errors
+    /// The file can't be used, or there are both.
+    pub fn token(&self) -> Result<AdminToken, InvalidSecret> {
+        let token = ("ADMIN_TOKEN", self.admin_token.as_deref());
+        let file = ("ADMIN_TOKEN_FILE", self.admin_token_file.as_deref());
+        either(token, file).map(AdminToken::new)
     }
 }
 

@@ -84,7 +84,7 @@ impl Storage {
     }
 
     /// Creates a user of the broker that has exactly these rights (regular expressions of what it may
-    /// configure, write and read), and returns the broker's URL for it.
+    /// configure, write and read), and returns the broker's URL for it, without the password.
     ///
     /// # Errors
     /// The server is not there, or the broker is none with users.
@@ -92,6 +92,7 @@ impl Storage {
         &self,
         broker_url: &str,
         name: &str,
+        password: &str,
         [configure, write, read]: &[String; 3],
     ) -> anyhow::Result<String> {
         let api = Servers::from_environment()?.rabbitmq_api;
@@ -102,14 +103,14 @@ impl Storage {
         let name = format!("{name}-{}", self.suffix);
         let rights = serde_json::json!({"configure": configure, "write": write, "read": read});
         for (path, body) in [
-            (format!("users/{name}"), serde_json::json!({"password": "test", "tags": ""})),
+            (format!("users/{name}"), serde_json::json!({"password": password, "tags": ""})),
             (format!("permissions/{vhost}/{name}"), rights),
         ] {
             let url = format!("{api}/api/{path}");
             let answer = reqwest::Client::new().put(url).json(&body).send().await?;
             anyhow::ensure!(answer.status().is_success(), "{path}: {answer:?}");
         }
-        Ok(format!("{scheme}://{name}:test@{address}"))
+        Ok(format!("{scheme}://{name}@{address}"))
     }
 
     fn sqlite_url(&self, name: &str) -> String {

@@ -1,8 +1,9 @@
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::Args;
 use service_kit::healthcheck::OnlyHealthcheck;
-use service_kit::settings::{LifeSettings, LogSettings, loopback};
+use service_kit::settings::{InvalidSecret, LifeSettings, LogSettings, loopback, with_password};
 
 use crate::service_url::ServiceUrl;
 
@@ -38,15 +39,27 @@ pub struct PageSettings {
 
     /// Database of the order service, by a user that may SELECT
     #[arg(long, env, hide_env_values = true)]
-    pub(crate) orders_database_url: String,
+    orders_database_url: String,
+
+    /// A file that holds the password, where ORDERS_DATABASE_URL has none
+    #[arg(long, env)]
+    orders_database_password_file: Option<PathBuf>,
 
     /// Database of the inventory service, by a user that may SELECT
     #[arg(long, env, hide_env_values = true)]
-    pub(crate) inventory_database_url: String,
+    inventory_database_url: String,
+
+    /// A file that holds the password, where INVENTORY_DATABASE_URL has none
+    #[arg(long, env)]
+    inventory_database_password_file: Option<PathBuf>,
 
     /// Broker, by a user that needs no permission but to see the virtual host
     #[arg(long, env, hide_env_values = true)]
-    pub(crate) broker_url: String,
+    broker_url: String,
+
+    /// A file that holds the password, where BROKER_URL has none
+    #[arg(long, env)]
+    broker_password_file: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) log: LogSettings,
@@ -63,5 +76,29 @@ impl PageSettings {
             ("orders relay", self.orders_relay_url.clone()),
             ("inventory relay", self.inventory_relay_url.clone()),
         ]
+    }
+
+    /// The URL of the order service's database, with its password.
+    pub(crate) fn orders_database(&self) -> Result<String, InvalidSecret> {
+        with_password(
+            ("ORDERS_DATABASE_URL", &self.orders_database_url),
+            ("ORDERS_DATABASE_PASSWORD_FILE", self.orders_database_password_file.as_deref()),
+        )
+    }
+
+    /// The URL of the inventory service's database, with its password.
+    pub(crate) fn inventory_database(&self) -> Result<String, InvalidSecret> {
+        with_password(
+            ("INVENTORY_DATABASE_URL", &self.inventory_database_url),
+            ("INVENTORY_DATABASE_PASSWORD_FILE", self.inventory_database_password_file.as_deref()),
+        )
+    }
+
+    /// The URL of the broker, with its password.
+    pub(crate) fn broker(&self) -> Result<String, InvalidSecret> {
+        with_password(
+            ("BROKER_URL", &self.broker_url),
+            ("BROKER_PASSWORD_FILE", self.broker_password_file.as_deref()),
+        )
     }
 }

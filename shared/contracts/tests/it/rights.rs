@@ -135,8 +135,9 @@ impl Shop {
     }
 
     async fn user_url(&self, user: &str) -> String {
-        let created = self.storage.create_broker_user(&self.url, user, &rights(user)).await;
-        created.expect("a user")
+        let rights = rights(user);
+        let created = self.storage.create_broker_user(&self.url, user, "secret", &rights).await;
+        created.expect("a user").replacen('@', ":secret@", 1)
     }
 
     /// What the process of this name has, with `BROKER_DECLARE=own`.

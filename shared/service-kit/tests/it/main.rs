@@ -1,0 +1,3 @@
+//! Settings, tried on real servers.
+
+mod secrets;
