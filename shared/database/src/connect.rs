@@ -10,6 +10,8 @@ use sea_orm::{
     ConnectionTrait, DatabaseConnection, DbErr, SqlxPostgresConnector, SqlxSqliteConnector,
 };
 
+use crate::hosts;
+
 /// Server-side limits. The server knows how a statement that was cut short ended; a time-out on
 /// our side never does. Keep every time-out in the program longer than these.
 const STATEMENT_TIMEOUT: &str = "5s";
@@ -21,7 +23,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT: &str = "10s";
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A peer that vanished without closing costs this much for each dead connection.
-const PING_TIMEOUT: Duration = Duration::from_secs(1);
+pub(crate) const PING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// SQLite: how long to wait for another process's transaction.
 const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -45,12 +47,19 @@ pub enum InvalidDatabaseUrl {
     /// It asks for TLS, and this build has none: nothing would ever connect.
     #[error("database URL: sslmode asks for TLS, which this build does not have")]
     Tls,
+    /// The list of hosts in it.
+    #[error("database URL: {0}")]
+    Hosts(&'static str),
     /// The rest of the URL.
     #[error("database URL: {0}")]
     Parse(#[source] sqlx::Error),
 }
 
 /// Makes a pool. Connects to nothing yet, so that an absent server is no error here.
+///
+/// A URL of PostgreSQL may list several hosts: `postgres://user@pg1:5432,pg2/database`. The pool then
+/// uses whichever accepts writes, and follows a failover. It lives until it is closed, for a watch
+/// over the hosts holds it.
 ///
 /// # Errors
 /// The URL can't be used.
@@ -93,6 +102,55 @@ fn sqlite(url: &str) -> Result<DatabaseConnection, InvalidDatabaseUrl> {
 }
 
 fn postgres(url: &str, settings: &PoolSettings) -> Result<DatabaseConnection, InvalidDatabaseUrl> {
+    let urls = hosts::each_alone(url)?;
+    let hosts = urls.iter().map(|url| postgres_host(url, settings));
+    let hosts = hosts.collect::<Result<Vec<_>, _>>()?;
+    let several = hosts.len() > 1;
+    let Some(first) = hosts.first() else { return Err(InvalidDatabaseUrl::Scheme) };
+    let pool = PgPoolOptions::new()
+        .max_connections(settings.max_connections)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .test_before_acquire(false)
+        .after_connect(move |connection, _| {
+            Box::pin(async move {
+                if several && !hosts::accepts_writes(connection).await? {
+                    // sqlx tries again, by then perhaps on another host.
+                    return Err(sqlx::Error::Configuration("the server is a standby".into()));
+                }
+                Ok(())
+            })
+        })
+        .before_acquire(move |connection, _| {
+            Box::pin(async move {
+                // In place of sqlx's own ping, which waits for ever on a black hole.
+                let sign_of_life = async {
+                    match several {
+                        // As cheap: one round trip. A server that was demoted answers pings, too.
+                        true => hosts::accepts_writes(connection).await,
+                        false => connection.ping().await.map(|()| true),
+                    }
+                };
+                tokio::time::timeout(PING_TIMEOUT, sign_of_life).await.unwrap_or(Ok(false))
+            })
+        })
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                // A `begin()` that was dropped in flight leaves its transaction open: without this
+                // line the next user's write would succeed and then vanish.
+                connection.execute("ROLLBACK").await.map(|_| true)
+            })
+        })
+        .connect_lazy_with(first.clone());
+    if several {
+        hosts::follow(&pool, hosts);
+    }
+    Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
+}
+
+fn postgres_host(
+    url: &str,
+    settings: &PoolSettings,
+) -> Result<PgConnectOptions, InvalidDatabaseUrl> {
     let options = PgConnectOptions::from_str(url)
         .map_err(InvalidDatabaseUrl::Parse)?
         .application_name(&settings.application_name)
@@ -111,28 +169,7 @@ fn postgres(url: &str, settings: &PoolSettings) -> Result<DatabaseConnection, In
     {
         return Err(InvalidDatabaseUrl::Tls);
     }
-    let pool = PgPoolOptions::new()
-        .max_connections(settings.max_connections)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
-        .test_before_acquire(false)
-        .before_acquire(|connection, _| {
-            Box::pin(async move {
-                // In place of sqlx's own ping, which waits for ever on a black hole.
-                match tokio::time::timeout(PING_TIMEOUT, connection.ping()).await {
-                    Ok(answer) => answer.map(|()| true),
-                    Err(_) => Ok(false),
-                }
-            })
-        })
-        .after_release(|connection, _| {
-            Box::pin(async move {
-                // A `begin()` that was dropped in flight leaves its transaction open: without this
-                // line the next user's write would succeed and then vanish.
-                connection.execute("ROLLBACK").await.map(|_| true)
-            })
-        })
-        .connect_lazy_with(options);
-    Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
+    Ok(options)
 }
 
 /// Asks the database for a sign of life.

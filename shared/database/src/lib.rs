@@ -14,6 +14,7 @@ mod ddl;
 mod dialect;
 mod failure;
 mod hint;
+mod hosts;
 mod migration_lock;
 mod transaction;
 

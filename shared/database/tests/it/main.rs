@@ -1,0 +1,3 @@
+//! What only real servers show.
+
+mod hosts;
