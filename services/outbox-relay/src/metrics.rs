@@ -19,6 +19,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(2);
 pub(crate) struct Outbox {
     db: DatabaseConnection,
     totals: RelayTotals,
+    kept: Duration,
     last: Mutex<Option<Read>>,
 }
 
@@ -31,12 +32,12 @@ struct Read {
 
 impl Outbox {
     pub(crate) fn new(db: DatabaseConnection, totals: RelayTotals) -> Self {
-        Self { db, totals, last: Mutex::default() }
+        Self { db, totals, kept: KEPT, last: Mutex::default() }
     }
 
     async fn backlog(&self) -> Option<Backlog> {
         let mut last = self.last.lock().await;
-        if let Some(read) = last.filter(|read| read.at.elapsed() < KEPT) {
+        if let Some(read) = last.filter(|read| read.at.elapsed() < self.kept) {
             return read.backlog;
         }
         let db = self.db.clone();
@@ -98,4 +99,39 @@ fn left(backlog: Backlog) -> [Sample; 3] {
         ),
         Sample::gauge("outbox_dead_messages", "Messages given up", backlog.dead as f64),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use outbox::NewMessage;
+    use test_kit::{Backing, Storage, connect};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn however_many_ask_the_database_is_asked_once_in_a_while_on_sqlite() {
+        however_many_ask_the_database_is_asked_once_in_a_while(Backing::Embedded).await;
+    }
+
+    #[tokio::test]
+    async fn however_many_ask_the_database_is_asked_once_in_a_while_on_postgres() {
+        however_many_ask_the_database_is_asked_once_in_a_while(Backing::Servers).await;
+    }
+
+    async fn however_many_ask_the_database_is_asked_once_in_a_while(backing: Backing) {
+        let storage = Storage::new(backing);
+        let db = connect(&storage.create_database("outbox").await.expect("a database"));
+        let db = db.expect("a pool");
+        let of = |kept| Outbox { kept, ..Outbox::new(db.clone(), RelayTotals::default()) };
+        let (seldom, always) = (of(Duration::from_secs(3600)), of(Duration::ZERO));
+        assert_eq!(seldom.backlog().await, None, "there is no table yet");
+
+        outbox::schema::up(&db).await.expect("tables");
+        let tx = database::begin_write(&db).await.expect("a transaction");
+        let message = NewMessage::new("order", "a", 1, "OrderPlaced", &1).expect("JSON");
+        outbox::append(&tx, message).await.expect("appended");
+        tx.commit().await.expect("committed");
+        assert_eq!(seldom.backlog().await, None, "it was asked just now");
+        assert_eq!(always.backlog().await.expect("a backlog").pending, 1);
+    }
 }
