@@ -1,8 +1,8 @@
 //! `/health/live` and `/health/ready`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::State;
@@ -15,7 +15,7 @@ use futures_util::future::join_all;
 use sea_orm::{ConnectionTrait, DatabaseConnection};
 use serde::Serialize;
 use tokio::sync::watch;
-use transport::LinkState;
+use transport::{Link, LinkState};
 
 /// How long the database may take to answer a health check.
 pub(crate) const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -35,7 +35,7 @@ struct Check {
 
 enum Source {
     Link(watch::Receiver<LinkState>),
-    Table(DatabaseConnection, &'static str),
+    Table { db: DatabaseConnection, table: &'static str, told: Mutex<Link> },
 }
 
 #[derive(Debug, Serialize)]
@@ -66,7 +66,7 @@ impl Health {
     /// The process is ready only while this table can be read.
     #[must_use]
     pub fn requires_table(self, db: &DatabaseConnection, table: &'static str) -> Self {
-        self.check("database", true, Source::Table(db.clone(), table))
+        self.check("database", true, Source::table(db, table))
     }
 
     /// This table is shown, and its loss degrades the process, but it stays ready.
@@ -77,7 +77,7 @@ impl Health {
         db: &DatabaseConnection,
         table: &'static str,
     ) -> Self {
-        self.check(name, false, Source::Table(db.clone(), table))
+        self.check(name, false, Source::table(db, table))
     }
 
     fn check(mut self, name: &'static str, required: bool, source: Source) -> Self {
@@ -119,6 +119,10 @@ async fn ready(State(health): State<Arc<Health>>) -> Response {
 }
 
 impl Source {
+    fn table(db: &DatabaseConnection, table: &'static str) -> Self {
+        Self::Table { db: db.clone(), table, told: Mutex::new(Link::new("database for HTTP")) }
+    }
+
     async fn state(&self) -> String {
         match self {
             // Its owner is gone, and with it whoever would have told of an outage.
@@ -128,8 +132,22 @@ impl Source {
                 LinkState::Unknown => "not connected yet".to_owned(),
                 LinkState::Down(reason) => reason.clone(),
             },
-            Self::Table(db, table) => table_state(db.clone(), table).await,
+            Self::Table { db, table, told } => {
+                let state = table_state(db.clone(), table).await;
+                tell(told, &state);
+                state
+            }
         }
+    }
+}
+
+/// Requests meet the database's errors and answer 503 without a line each. Whoever starts the process
+/// with a wrong password learns why from here.
+fn tell(link: &Mutex<Link>, state: &str) {
+    let mut link = link.lock().unwrap_or_else(PoisonError::into_inner);
+    match state {
+        "ok" => link.up(),
+        reason => link.down(&reason),
     }
 }
 
@@ -150,8 +168,6 @@ async fn table_state(db: DatabaseConnection, table: &'static str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use transport::Link;
-
     use super::*;
 
     #[tokio::test]
