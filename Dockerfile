@@ -57,26 +57,26 @@ FROM runtime AS order-service
 COPY --from=build /programs/order-service /usr/local/bin/
 ENV HTTP_ADDR=0.0.0.0:8080
 EXPOSE 8080
-HEALTHCHECK --interval=3s --timeout=3s --start-period=30s --retries=3 CMD ["order-service", "healthcheck"]
+HEALTHCHECK --interval=3s --timeout=5s --start-period=30s --retries=3 CMD ["order-service", "healthcheck"]
 ENTRYPOINT ["order-service"]
 
 FROM runtime AS inventory-service
 COPY --from=build /programs/inventory-service /usr/local/bin/
 ENV HTTP_ADDR=0.0.0.0:8081
 EXPOSE 8081
-HEALTHCHECK --interval=3s --timeout=3s --start-period=30s --retries=3 CMD ["inventory-service", "healthcheck"]
+HEALTHCHECK --interval=3s --timeout=5s --start-period=30s --retries=3 CMD ["inventory-service", "healthcheck"]
 ENTRYPOINT ["inventory-service"]
 
 FROM runtime AS outbox-relay
 COPY --from=build /programs/outbox-relay /usr/local/bin/
 ENV HTTP_ADDR=0.0.0.0:8082
 EXPOSE 8082
-HEALTHCHECK --interval=3s --timeout=3s --start-period=30s --retries=3 CMD ["outbox-relay", "healthcheck"]
+HEALTHCHECK --interval=3s --timeout=5s --start-period=30s --retries=3 CMD ["outbox-relay", "healthcheck"]
 ENTRYPOINT ["outbox-relay"]
 
 FROM runtime AS playground
 COPY --from=build /programs/playground /usr/local/bin/
 ENV HTTP_ADDR=0.0.0.0:8090
 EXPOSE 8090
-HEALTHCHECK --interval=3s --timeout=3s --start-period=30s --retries=3 CMD ["playground", "healthcheck"]
+HEALTHCHECK --interval=3s --timeout=5s --start-period=30s --retries=3 CMD ["playground", "healthcheck"]
 ENTRYPOINT ["playground"]

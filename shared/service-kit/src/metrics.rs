@@ -98,14 +98,25 @@ impl Metrics {
 
     async fn text(&self) -> Result<String, fmt::Error> {
         let samples = join_all(self.sources.iter().map(|source| source.samples())).await;
+        let mut samples = samples.concat();
+        samples.extend(resident_memory());
         let mut now = Registry::default();
-        now.register_collector(Box::new(Samples(samples.concat())));
+        now.register_collector(Box::new(Samples(samples)));
         let mut text = String::new();
         encode_registry(&mut text, &self.lasting)?;
         encode_registry(&mut text, &now)?;
         encode_eof(&mut text)?;
         Ok(text)
     }
+}
+
+/// Where the system tells it, which is Linux.
+fn resident_memory() -> Option<Sample> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: f64 = kibibytes.trim_end_matches("kB").trim().parse().ok()?;
+    let help = "Memory in use, without what is swapped out";
+    Some(Sample::gauge("process_resident_memory_bytes", help, kibibytes * 1024.0))
 }
 
 async fn show(State(metrics): State<Arc<Metrics>>) -> Response {

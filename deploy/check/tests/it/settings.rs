@@ -8,21 +8,6 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container};
 use crate::faults::Faults;
 use crate::overlay::{Overlay, name_of, read};
 
-/// Settings that are not in the contract's tables yet. HTTP_ADDR is awaited for the page only.
-const AWAITED: [&str; 11] = [
-    "ADMIN_TOKEN_FILE",
-    "BROKER_DECLARE",
-    "BROKER_PASSWORD_FILE",
-    "DATABASE_PASSWORD_FILE",
-    "HTTP_ADDR",
-    "INVENTORY_DATABASE_PASSWORD_FILE",
-    "INVENTORY_RELAY_URL",
-    "INVENTORY_URL",
-    "ORDERS_DATABASE_PASSWORD_FILE",
-    "ORDERS_RELAY_URL",
-    "ORDERS_URL",
-];
-
 /// What the images of others read. PGDATA is documented by PostgreSQL's image, the rest by each one's own.
 const FOREIGN: [(&str, &[&str]); 2] = [
     ("postgres", &["POSTGRES_USER", "POSTGRES_PASSWORD_FILE", "PGDATA"]),
@@ -90,10 +75,7 @@ fn known(container: &Container) -> BTreeMap<String, bool> {
     if let Some((_, names)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
         return names.iter().map(|name| ((*name).to_owned(), false)).collect();
     }
-    let mut known: BTreeMap<_, _> =
-        AWAITED.iter().map(|name| ((*name).to_owned(), false)).collect();
-    known.extend(documented(name));
-    known
+    documented(name)
 }
 
 /// The rows of the program's tables, also of those of its subcommands.
