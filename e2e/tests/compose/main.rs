@@ -2,6 +2,7 @@
 //! under load. Run by `scripts/check-compose`, which builds the images first.
 
 mod confined;
+mod files;
 mod kills;
 mod load;
 mod mistakes;
