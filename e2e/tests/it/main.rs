@@ -3,6 +3,7 @@
 mod admin;
 mod cancelling;
 mod crashes;
+mod doctor;
 mod documents;
 mod embedded;
 mod headers;
