@@ -14,7 +14,7 @@ async fn each_container_can_crash_in_turn_and_no_order_is_lost_or_doubled() {
         crash(&id);
         test_kit::eventually("a restart by Docker", async || self::restarts(&id) > restarts).await;
         stack.is_healthy().await;
-        load.goes_on().await;
+        load.goes_on(&stack).await;
         println!("{} crashed, and all is well again", inspect(&id, "{{.Name}}"));
     }
     load.ends_well(&stack).await;
@@ -29,7 +29,7 @@ async fn one_instance_of_each_process_can_be_killed_for_good_and_orders_go_on_un
     let load = Load::start(&stack).await;
     for service in ["order-service", "orders-relay", "inventory-service", "inventory-relay"] {
         docker(&["kill", &stack.containers(Some(service))[0]]);
-        load.goes_on().await;
+        load.goes_on(&stack).await;
     }
     load.ends_well(&stack).await;
     let again = stack.compose(&["up", "--wait", "--no-build"]);
@@ -44,7 +44,7 @@ async fn broker_and_database_can_be_restarted_under_load_and_no_order_is_lost_or
     for service in ["rabbitmq", "postgres", "rabbitmq"] {
         docker(&["restart", &stack.containers(Some(service))[0]]);
         stack.is_healthy().await;
-        load.goes_on().await;
+        load.goes_on(&stack).await;
     }
     load.ends_well(&stack).await;
 }

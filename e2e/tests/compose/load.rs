@@ -1,8 +1,8 @@
 //! Customers that place orders while things break, and what must be true afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use e2e::{Api, order_of};
@@ -27,6 +27,8 @@ pub(crate) struct Load {
     stop: CancellationToken,
     customers: JoinSet<Vec<String>>,
     accepted: Arc<AtomicUsize>,
+    /// Orders that were placed by the test itself.
+    more: Mutex<Vec<String>>,
 }
 
 impl Load {
@@ -46,13 +48,20 @@ impl Load {
                 Arc::clone(&accepted),
             ));
         }
-        let load = Self { stop, customers, accepted };
-        load.goes_on().await;
+        let load = Self { stop, customers, accepted, more: Mutex::default() };
+        load.goes_on(stack).await;
         load
     }
 
-    /// Waits until orders are taken (again).
-    pub(crate) async fn goes_on(&self) {
+    /// Waits until orders are taken (again), and one of them has been to the inventory and back.
+    pub(crate) async fn goes_on(&self, stack: &Stack) {
+        self.takes_orders().await;
+        let order = place(&stack.api("ORDERS_PORT"), SKUS[0]).await;
+        decided(&stack.api("ORDERS_PORT"), &order).await;
+        self.more.lock().expect("no panic").push(order);
+    }
+
+    async fn takes_orders(&self) {
         let before = self.accepted.load(Ordering::Relaxed);
         let deadline = std::time::Instant::now() + HEALING;
         while self.accepted.load(Ordering::Relaxed) < before + 20 {
@@ -64,7 +73,8 @@ impl Load {
     /// Ends the orders, waits until all have been decided, and checks that none was lost or doubled.
     pub(crate) async fn ends_well(self, stack: &Stack) {
         self.stop.cancel();
-        let orders: Vec<String> = self.customers.join_all().await.into_iter().flatten().collect();
+        let mut orders = self.more.into_inner().expect("no panic");
+        orders.extend(self.customers.join_all().await.into_iter().flatten());
         let expected: BTreeSet<&str> = orders.iter().map(String::as_str).collect();
         assert_eq!(expected.len(), orders.len(), "two answers named the same order");
 

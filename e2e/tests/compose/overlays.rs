@@ -6,17 +6,23 @@ use crate::load::Load;
 use crate::stack::{Stack, docker, text};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_leader_node_of_the_broker_can_stop_under_load_and_no_order_is_lost_or_doubled() {
+async fn each_node_of_the_broker_can_stop_under_load_leader_first_and_no_order_is_lost_or_doubled()
+{
     let stack = Stack::up(&["rabbitmq-cluster"]);
     assert_eq!(members(&stack, "rabbitmq"), 3, "quorum queues of three");
     let load = Load::start(&stack).await;
     let leader = leader(&stack);
-    let id = &stack.containers(Some(&leader))[0];
-    docker(&["stop", id]);
-    load.goes_on().await;
+    let mut nodes = ["rabbitmq", "rabbitmq-2", "rabbitmq-3"];
+    nodes.sort_by_key(|node| *node != leader);
+    for node in nodes {
+        let id = &stack.containers(Some(node))[0];
+        docker(&["stop", id]);
+        load.goes_on(&stack).await;
+        docker(&["start", id]);
+        stack.is_healthy().await;
+        println!("{node} was stopped, and all is well again");
+    }
     load.ends_well(&stack).await;
-    docker(&["start", id]);
-    stack.is_healthy().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -26,7 +32,7 @@ async fn the_standby_takes_over_from_a_lost_database_and_no_order_is_lost_or_dou
     docker(&["kill", &stack.containers(Some("postgres"))[0]]);
     let promoted = stack.compose(&["exec", "-T", "postgres-standby", "pg_ctl", "promote"]);
     assert!(promoted.status.success(), "{}", text(&promoted));
-    load.goes_on().await;
+    load.goes_on(&stack).await;
     load.ends_well(&stack).await;
 }
 
