@@ -1,5 +1,7 @@
 //! The cluster and the standby: a whole server is lost under load.
 
+use std::sync::Arc;
+
 use test_kit::eventually;
 
 use crate::load::Load;
@@ -30,8 +32,14 @@ async fn the_standby_takes_over_from_a_lost_database_and_no_order_is_lost_or_dou
     let stack = Stack::up(&["postgres-standby"]);
     let load = Load::start(&stack).await;
     docker(&["kill", &stack.containers(Some("postgres"))[0]]);
-    let promoted = stack.compose(&["exec", "-T", "postgres-standby", "pg_ctl", "promote"]);
-    assert!(promoted.status.success(), "{}", text(&promoted));
+    stack.script("deploy/compose/promote-standby");
+    load.goes_on(&stack).await;
+
+    // The old primary is there again, and nobody takes it for one, processes that start later included.
+    let again = stack.compose(&["up", "--wait", "--no-build"]);
+    assert!(again.status.success(), "{}", text(&again));
+    assert!(stack.compose(&["restart", "order-service", "orders-relay"]).status.success());
+    stack.is_healthy().await;
     load.goes_on(&stack).await;
     load.ends_well(&stack).await;
 }
@@ -62,11 +70,26 @@ fn queues(stack: &Stack, node: &str, column: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_waits_for_the_standby() {
     let stack = Stack::up(&["postgres-standby"]);
-    let question = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
-    eventually("a standby in step", async || {
-        let asked =
-            stack.compose(&["exec", "-T", "postgres", "psql", "-U", "postgres", "-Atc", question]);
-        String::from_utf8_lossy(&asked.stdout).trim() == "1"
+    let standby = &stack.containers(Some("postgres-standby"))[0];
+    docker(&["pause", standby]);
+    let stack = Arc::new(stack);
+    let commit = tokio::task::spawn_blocking({
+        let stack = Arc::clone(&stack);
+        move || sql(&stack, "CREATE TABLE waits ()")
+    });
+    eventually("a commit that waits", async || {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE 'CREATE%'";
+        sql(&stack, waiting) == "1"
     })
     .await;
+    assert!(!commit.is_finished(), "it was acknowledged without the standby");
+    docker(&["unpause", standby]);
+    assert_eq!(commit.await.expect("the commit"), "CREATE TABLE");
+}
+
+fn sql(stack: &Stack, statement: &str) -> String {
+    let arguments = ["exec", "-T", "postgres", "psql", "-U", "postgres", "-Atc", statement];
+    let asked = stack.compose(&arguments);
+    assert!(asked.status.success(), "{}", text(&asked));
+    String::from_utf8_lossy(&asked.stdout).trim().to_owned()
 }

@@ -73,6 +73,14 @@ impl Stack {
         command.output().expect("docker")
     }
 
+    /// A script of the repository, told of this stack as a person would tell it. It must succeed.
+    pub(crate) fn script(&self, path: &str) {
+        let mut command = Command::new("bash");
+        command.current_dir(root()).arg(path).env("COMPOSE_PROJECT_NAME", &self.project);
+        let output = command.envs(self.environment.iter().cloned()).output().expect("bash");
+        assert!(output.status.success(), "{}", text(&output));
+    }
+
     /// The port that a variable of the compose file sets.
     pub(crate) fn port(&self, variable: &str) -> u16 {
         let found = self.environment.iter().find(|(name, _)| name == variable);

@@ -210,7 +210,7 @@ impl Args for RetentionSettings {
 #[derive(Debug, Clone, Args)]
 pub struct LogSettings {
     /// Which log lines to write: error, warn, info, debug, trace, or target=level,…
-    #[arg(long, env, default_value = "info,lapin=off,sea_orm_migration=warn,sqlx=error")]
+    #[arg(long, env, default_value = "info,lapin=off,sea_orm_migration=warn,sqlx=off")]
     pub rust_log: String,
 
     /// pretty (for people) or json

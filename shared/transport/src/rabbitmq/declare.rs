@@ -4,7 +4,7 @@ use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptio
 use lapin::types::{AMQPValue, FieldTable, ShortString};
 use lapin::{Channel, ExchangeKind};
 
-use super::{Broker, errors, headers};
+use super::{Broker, headers};
 use crate::{Declare, Queue, Topology, TransportError};
 
 /// Deliveries of a dead letter before it is set aside for good. It gets there only when it kills the
@@ -51,11 +51,9 @@ pub(super) async fn topology(
                 queue(channel, topology, own, &failed).await?;
             }
         }
-        (Declare::Own, Purpose::Publish) => {
-            for exchange in [&topology.exchange, &topology.probe_exchange()] {
-                look_for(channel, exchange, &failed).await?;
-            }
-        }
+        // Whether the exchange is there, the publisher's probe tells. A passive declare would need a
+        // right from RabbitMQ 4.2.6 on.
+        (Declare::Own, Purpose::Publish) => {}
     }
     Ok(())
 }
@@ -66,6 +64,7 @@ async fn exchanges(
     failed: impl Fn(lapin::Error) -> TransportError,
 ) -> Result<(), TransportError> {
     let durable = ExchangeDeclareOptions { durable: true, ..Default::default() };
+    // The probe's comes after the one that it answers for.
     for (exchange, kind) in [
         (&topology.exchange, ExchangeKind::Topic),
         (&topology.probe_exchange(), ExchangeKind::Direct),
@@ -76,23 +75,6 @@ async fn exchanges(
         declared.await.map_err(&failed)?;
     }
     Ok(())
-}
-
-/// A passive declare needs no right at all.
-async fn look_for(
-    channel: &Channel,
-    exchange: &str,
-    failed: impl Fn(lapin::Error) -> TransportError,
-) -> Result<(), TransportError> {
-    let look = ExchangeDeclareOptions { passive: true, ..Default::default() };
-    // The broker does not look at the kind.
-    let kind = ExchangeKind::Topic;
-    match channel.exchange_declare(name(exchange)?, kind, look, FieldTable::default()).await {
-        Err(error) if errors::is_not_found(&error) => {
-            Err(TransportError::ExchangeMissing { exchange: exchange.to_owned() })
-        }
-        found => found.map_err(failed),
-    }
 }
 
 async fn queue(

@@ -70,7 +70,7 @@ impl RabbitPublisher {
         for _ in 0..2 {
             let probe = async {
                 let sent = send_probe(channel, nowhere.clone()).await;
-                sent.map_err(|error| self.session.opening_error(error))
+                sent.map_err(|error| self.probe_error(error))
             };
             match deadline.limit(CONFIRMS, probe).await {
                 Ok(Confirmation::Ack(_) | Confirmation::Nack(_)) => (),
@@ -82,6 +82,14 @@ impl RabbitPublisher {
             }
         }
         Ok(())
+    }
+
+    /// Who declares the probe's exchange has declared the other one first.
+    fn probe_error(&self, error: lapin::Error) -> TransportError {
+        match errors::is_not_found(&error) {
+            true => TransportError::ExchangeMissing { exchange: self.exchange.to_string() },
+            false => self.session.opening_error(error),
+        }
     }
 
     /// Sends a batch and collects the answers. Where one is missing, the error says why.
