@@ -129,6 +129,21 @@ fn a_port_in_use_is_named_with_the_setting_that_changes_it() {
 }
 
 #[test]
+fn ports_that_are_none_or_the_same_twice_are_named() {
+    for (ports, says) in [
+        ("PAGE_PORT=99999 # mine", "PAGE_PORT is no port number: 99999 -> correct it"),
+        ("PAGE_PORT=eighty", "PAGE_PORT is no port number: eighty -> correct it"),
+        ("ORDERS_PORT=1\nPAGE_PORT='1'", "port 1 is given twice, to PAGE_PORT too -> choose"),
+    ] {
+        let mut clone = Clone::new();
+        clone.environment.retain(|(name, _)| !ports.contains(name));
+        fs::write(clone.path(".env"), format!("{ports}\r\n")).expect("settings");
+        let problem = clone.problem();
+        assert!(problem.starts_with(says), "{problem}");
+    }
+}
+
+#[test]
 fn windows_line_endings_are_found() {
     let clone = Clone::new();
     let file = clone.path("docker-compose.yml");
