@@ -49,6 +49,20 @@ async fn broker_and_database_can_be_restarted_under_load_and_no_order_is_lost_or
     load.ends_well(&stack).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_instance_keeps_no_request_to_itself() {
+    let stack = Stack::up(&[]);
+    let load = Load::start(&stack).await;
+    for service in ["order-service", "orders-relay", "inventory-service", "inventory-relay"] {
+        let frozen = &stack.containers(Some(service))[0];
+        docker(&["pause", frozen]);
+        load.goes_on(&stack).await;
+        docker(&["unpause", frozen]);
+        stack.is_healthy().await;
+    }
+    load.ends_well(&stack).await;
+}
+
 /// `kill -9` of its first process, from outside of it: a crash, as the kernel would end it.
 fn crash(id: &str) {
     let pid = inspect(id, "{{.State.Pid}}");

@@ -4,7 +4,8 @@ use e2e::order_of;
 use reqwest::StatusCode;
 use test_kit::eventually;
 
-use crate::stack::{Stack, docker};
+use crate::load::Load;
+use crate::stack::{Stack, docker, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_survives_down_and_up_and_down_with_volumes_leaves_nothing() {
@@ -41,4 +42,15 @@ async fn the_page_shows_what_the_services_write() {
     let (status, order) =
         stack.api("PAGE_PORT").post("/api/orders", &order_of(&[("MOUSE", 1)])).await;
     assert_eq!(status, StatusCode::CREATED, "{order}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_database_has_nothing_to_complain_of() {
+    let stack = Stack::up(&[]);
+    let load = Load::start(&stack).await;
+    load.ends_well(&stack).await;
+    let log = text(&stack.compose(&["logs", "--no-color", "postgres"]));
+    assert!(log.contains("ready to accept connections"), "{log}");
+    let complaints = log.lines().filter(|line| line.contains("WARNING") || line.contains("ERROR"));
+    assert_eq!(complaints.collect::<Vec<_>>(), Vec::<&str>::new());
 }

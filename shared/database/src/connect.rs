@@ -136,8 +136,9 @@ fn postgres(url: &str, settings: &PoolSettings) -> Result<DatabaseConnection, In
         .after_release(|connection, _| {
             Box::pin(async move {
                 // A `begin()` that was dropped in flight leaves its transaction open: without this
-                // line the next user's write would succeed and then vanish.
-                connection.execute("ROLLBACK").await.map(|_| true)
+                // line the next user's write would succeed and then vanish. With nothing to roll
+                // back, a `ROLLBACK` alone is a warning in the server's log, each time.
+                connection.execute("BEGIN; ROLLBACK").await.map(|_| true)
             })
         })
         .connect_lazy_with(first.clone());
@@ -155,8 +156,6 @@ fn postgres_host(
         .map_err(InvalidDatabaseUrl::Parse)?
         .application_name(&settings.application_name)
         .options([
-            // The `ROLLBACK` below is a warning whenever there is nothing to roll back.
-            ("client_min_messages", "error"),
             ("statement_timeout", STATEMENT_TIMEOUT),
             ("lock_timeout", LOCK_TIMEOUT),
             ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT),

@@ -1,3 +1,4 @@
 //! What only real servers show.
 
 mod hosts;
+mod pool;
