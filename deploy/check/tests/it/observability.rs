@@ -20,12 +20,14 @@ const FOREIGN: [&str; 7] = [
 ];
 
 /// Who is scraped in Docker Compose: a service's name there, and its port.
-const SCRAPED: [(&str, u64); 6] = [
+const SCRAPED: [(&str, u64); 8] = [
     ("order-service", 8080),
     ("inventory-service", 8081),
     ("orders-relay", 8082),
     ("inventory-relay", 8083),
     ("rabbitmq", 15692),
+    ("rabbitmq-2", 15692),
+    ("rabbitmq-3", 15692),
     ("gateway", 8404),
 ];
 
@@ -53,6 +55,24 @@ fn prometheus_reads_every_replica_of_every_program_and_of_the_servers() {
     let wanted: BTreeSet<_> =
         SCRAPED.iter().map(|(name, port)| ((*name).to_owned(), *port)).collect();
     assert_eq!(read, wanted);
+}
+
+/// A queue is told of by the node where its leader is, so a node that is not read hides queues.
+#[test]
+fn every_job_about_the_broker_reads_every_node_that_its_cluster_may_have() {
+    let cluster = yaml("deploy/compose/rabbitmq-cluster.yml");
+    let services = cluster["services"].as_object().expect("services");
+    let nodes: BTreeSet<_> = services.keys().filter(|name| name.starts_with("rabbitmq")).collect();
+    assert_eq!(nodes.len(), 3, "{nodes:?}");
+    for job in ["rabbitmq", "rabbitmq-queues"] {
+        let config = yaml("deploy/observability/prometheus.yml");
+        let jobs = items(&config["scrape_configs"]);
+        let its = jobs.iter().filter(|it| it["job_name"] == job);
+        let read: Vec<_> = its.flat_map(|it| items(&it["dns_sd_configs"][0]["names"])).collect();
+        for node in &nodes {
+            assert!(read.contains(&Value::from(node.as_str())), "{job} reads {read:?}, not {node}");
+        }
+    }
 }
 
 #[test]
