@@ -2,6 +2,7 @@
 //! Each overlay is rendered by kustomize, and what comes out is checked: against the API's types, and against
 //! sentences that the API does not know.
 
+mod broker;
 mod faults;
 mod network;
 mod observability;

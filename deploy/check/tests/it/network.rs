@@ -78,7 +78,8 @@ fn every_pod_is_denied_everything_by_default_in_both_directions() {
     }
 }
 
-const PROGRAMS: [&str; 4] =
+/// The programs of the shop that run all the time.
+pub(crate) const PROGRAMS: [&str; 4] =
     ["order-service", "inventory-service", "orders-relay", "inventory-relay"];
 
 #[track_caller]

@@ -113,6 +113,19 @@ fn liveness_of_a_program_asks_neither_database_nor_broker_and_readiness_does() {
     });
 }
 
+/// A probe that ends before the check does sees a time-out, and nobody the reason.
+#[test]
+fn readiness_of_a_program_has_twice_the_time_that_its_check_gives_the_database() {
+    let check = seconds("shared/service-kit/src/health.rs", "CHECK_TIMEOUT");
+    of_every_workload(|workload, say| {
+        for container in workload.containers().filter(|container| is_ours(container)) {
+            let Some(probe) = &container.readiness_probe else { continue };
+            let given = i64::from(probe.timeout_seconds.unwrap_or(1));
+            say(given >= 2 * check, &format!("readiness has {given} s, its check {check} s"));
+        }
+    });
+}
+
 #[test]
 fn a_program_has_more_time_to_stop_than_it_takes() {
     of_every_workload(|workload, say| {
@@ -125,7 +138,7 @@ fn a_program_has_more_time_to_stop_than_it_takes() {
             let before = before.unwrap_or_default();
             say(before.exec.is_none(), "preStop needs a program in the image");
             let before = before.sleep.map_or(0, |sleep| sleep.seconds);
-            let needed = before + drain_seconds();
+            let needed = before + seconds("shared/service-kit/src/server.rs", "DRAIN_TIMEOUT");
             say(grace > needed, &format!("{grace} s to stop, and it may take {needed} s"));
         }
     });
@@ -136,14 +149,14 @@ fn is_ours(container: &Container) -> bool {
     container.image.as_deref().is_some_and(|image| image.contains("once-shop/"))
 }
 
-/// How long a program may take to finish what it accepted, from its source.
-fn drain_seconds() -> i64 {
-    let source = read("shared/service-kit/src/server.rs");
+/// A duration of the programs, from their source.
+fn seconds(file: &str, name: &str) -> i64 {
+    let source = read(file);
     let seconds = source
-        .split_once("const DRAIN_TIMEOUT: Duration = Duration::from_secs(")
+        .split_once(&format!("const {name}: Duration = Duration::from_secs("))
         .and_then(|(_, rest)| rest.split_once(')'))
         .and_then(|(seconds, _)| seconds.parse().ok());
-    seconds.expect("server.rs says DRAIN_TIMEOUT in seconds")
+    seconds.unwrap_or_else(|| panic!("{file} says no {name} in seconds"))
 }
 
 #[test]

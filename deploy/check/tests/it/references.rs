@@ -12,10 +12,13 @@ use crate::faults::Faults;
 use crate::overlay::{Overlay, Workload, name_of};
 
 /// What production expects to exist: Secrets with these keys. The README says the same.
-const EXPECTED_IN_PRODUCTION: [(&str, &str); 5] = [
+const EXPECTED_IN_PRODUCTION: [(&str, &str); 8] = [
     ("orders-database", "password"),
     ("inventory-database", "password"),
-    ("broker", "password"),
+    ("order-service-broker", "password"),
+    ("inventory-service-broker", "password"),
+    ("orders-relay-broker", "password"),
+    ("inventory-relay-broker", "password"),
     ("admin", "token"),
     ("shop-tls", "tls.crt"),
 ];
@@ -91,6 +94,23 @@ fn every_path_of_an_ingress_leads_to_a_port_of_a_service() {
         .collect();
     assert!(!services.is_empty(), "customers reach nothing");
     assert!(services.iter().all(|service| known.contains(service)), "{services:?}: {known:?}");
+}
+
+/// The API knows no customers, so whoever gets through may list everybody's orders. The annotation is one of ingress-nginx.
+#[test]
+fn nobody_gets_in_past_an_authentication_and_who_sets_it_up_is_told_why() {
+    for ingress in Overlay::production().all::<Ingress>() {
+        let class = ingress.spec.clone().unwrap_or_default().ingress_class_name;
+        assert_eq!(class.as_deref(), Some("nginx"), "the controller that knows the annotation");
+        let annotations = ingress.metadata.annotations.clone().unwrap_or_default();
+        let asked = annotations.get("nginx.ingress.kubernetes.io/auth-url");
+        assert!(asked.is_some_and(|url| url.starts_with("https://")), "{}", name_of(&ingress));
+    }
+    for file in ["README.md", "overlays/production/ingress.yml"] {
+        let text = crate::overlay::read(&format!("deploy/kubernetes/{file}"));
+        assert!(text.contains("GET /orders"), "{file} says what is open");
+        assert!(text.contains("authentication"), "{file} says what is missing");
+    }
 }
 
 #[test]

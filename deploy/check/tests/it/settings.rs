@@ -8,11 +8,9 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container};
 use crate::faults::Faults;
 use crate::overlay::{Overlay, name_of, read};
 
-/// What the images of others read. PGDATA is documented by PostgreSQL's image, the rest by each one's own.
-const FOREIGN: [(&str, &[&str]); 2] = [
-    ("postgres", &["POSTGRES_USER", "POSTGRES_PASSWORD_FILE", "PGDATA"]),
-    ("rabbitmq", &["RABBITMQ_DEFAULT_USER", "RABBITMQ_DEFAULT_PASS"]),
-];
+/// What the images of others read. RabbitMQ's gets all its settings by files.
+const FOREIGN: [(&str, &[&str]); 2] =
+    [("postgres", &["POSTGRES_USER", "POSTGRES_PASSWORD_FILE", "PGDATA"]), ("rabbitmq", &[])];
 
 #[test]
 fn every_setting_is_one_that_its_program_has_and_none_that_it_requires_is_missing() {
@@ -21,14 +19,39 @@ fn every_setting_is_one_that_its_program_has_and_none_that_it_requires_is_missin
         for workload in overlay.workloads() {
             for container in workload.containers() {
                 let set = settings(&overlay, container);
-                let known = known(container);
+                let (known, parts) = (known(container), parts(container));
                 let at = format!("{}: {}", overlay.name, workload.title());
                 for name in &set {
-                    let there = known.contains_key(name);
+                    let there = known.contains_key(name) || parts.contains(name);
                     faults.unless(there, || format!("{at}: {name} is no setting of its program"));
                 }
                 for name in known.iter().filter_map(|(name, required)| required.then_some(name)) {
                     faults.unless(set.contains(name), || format!("{at}: {name} is required"));
+                }
+            }
+        }
+    }
+    faults.none();
+}
+
+/// The cluster puts a variable into a value only where it is set before: those of ConfigMaps first, then in their order.
+/// Else `$(NAME)` stays as it is written.
+#[test]
+fn every_variable_that_a_value_is_put_together_from_is_set_before_it() {
+    let mut faults = Faults::default();
+    for overlay in Overlay::each() {
+        for workload in overlay.workloads() {
+            for container in workload.containers() {
+                let mut set = of_configs(&overlay, container);
+                for env in container.env.iter().flatten() {
+                    let value = env.value.as_deref().unwrap_or_default();
+                    for name in referred(value).filter(|name| !set.contains(*name)) {
+                        faults.unless(false, || {
+                            let at = format!("{}: {}", overlay.name, workload.title());
+                            format!("{at}: {}: {name} is not set before it", env.name)
+                        });
+                    }
+                    set.insert(env.name.clone());
                 }
             }
         }
@@ -57,10 +80,26 @@ fn every_program_listens_where_its_port_is() {
 /// The names of all variables that a container gets.
 fn settings(overlay: &Overlay, container: &Container) -> BTreeSet<String> {
     let own = container.env.iter().flatten().map(|env| env.name.clone());
+    own.chain(of_configs(overlay, container)).collect()
+}
+
+/// Those that are keys of its ConfigMaps.
+fn of_configs(overlay: &Overlay, container: &Container) -> BTreeSet<String> {
     let configs = from_configs(container);
     let all = overlay.all::<ConfigMap>().into_iter();
     let named = all.filter(|config| configs.contains(&name_of(config)));
-    own.chain(named.flat_map(|config| config.data.unwrap_or_default().into_keys())).collect()
+    named.flat_map(|config| config.data.unwrap_or_default().into_keys()).collect()
+}
+
+/// The variables that are there to be put into the values of others.
+fn parts(container: &Container) -> BTreeSet<String> {
+    let values = container.env.iter().flatten().filter_map(|env| env.value.as_deref());
+    values.flat_map(referred).map(str::to_owned).collect()
+}
+
+/// Each NAME of `$(NAME)`.
+fn referred(value: &str) -> impl Iterator<Item = &str> {
+    value.split("$(").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0))
 }
 
 fn from_configs(container: &Container) -> Vec<String> {
