@@ -50,7 +50,7 @@ async fn broker_and_database_can_be_restarted_under_load_and_no_order_is_lost_or
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_frozen_instance_keeps_no_request_to_itself() {
+async fn a_frozen_instance_holds_nobody_up_for_ever() {
     let stack = Stack::up(&[]);
     let load = Load::start(&stack).await;
     for service in ["order-service", "orders-relay", "inventory-service", "inventory-relay"] {

@@ -132,7 +132,6 @@ async fn place(orders: &Api, sku: &str) -> String {
         let answer = orders.try_post("/orders", &body, &[("Idempotency-Key", &key)]).await;
         if let Ok(answer) = answer {
             let status = answer.status();
-            assert_ne!(status, StatusCode::GATEWAY_TIMEOUT, "one that is gone kept a request");
             match answer.json::<Value>().await {
                 Ok(order) if status == StatusCode::CREATED => {
                     return order["orderId"].as_str().expect("an id").to_owned();

@@ -1,7 +1,6 @@
 //! What goes wrong for newcomers is said in one clear line.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 
 use test_kit::eventually_some;
 
@@ -68,21 +67,15 @@ fn a_port_in_use_is_said_in_one_line_that_names_it() {
     assert!(said.lines().find(named).is_some(), "{said}");
 }
 
-#[test]
-fn what_the_gateway_refuses_by_itself_is_a_problem_in_json_too() {
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_without_any_instance_is_answered_with_a_problem_and_when_to_try_again() {
     let stack = Stack::up(&[]);
-    let too_large = format!("GET /orders HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "x".repeat(20_000));
-    for request in [too_large.as_str(), "no request at all\r\n\r\n"] {
-        let place = ("127.0.0.1", stack.port("ORDERS_PORT"));
-        let mut connection = TcpStream::connect(place).expect("the gateway");
-        connection.write_all(request.as_bytes()).expect("sent");
-        let mut answer = String::new();
-        // A reset after the answer is no matter: not everything was read.
-        let _ = connection.read_to_string(&mut answer);
-        assert!(
-            answer.starts_with("HTTP/1.1 400 ") || answer.starts_with("HTTP/1.0 400 "),
-            "{answer}"
-        );
-        assert!(answer.contains("content-type: application/problem+json"), "{answer}");
-    }
+    assert!(stack.compose(&["stop", "order-service"]).status.success());
+    let answer = eventually_some("the gateway's own answer", async || {
+        let asked = stack.api("ORDERS_PORT").request(reqwest::Method::GET, "/orders").send().await;
+        asked.ok().filter(|answer| answer.status() == reqwest::StatusCode::SERVICE_UNAVAILABLE)
+    })
+    .await;
+    assert_eq!(answer.headers()["content-type"], "application/problem+json");
+    assert_eq!(answer.headers()["retry-after"], "1");
 }
