@@ -81,13 +81,25 @@ async fn wherever_the_inventory_service_dies_the_order_is_reserved_once(mut shop
 async fn wherever_the_order_service_dies_over_a_result_the_order_gets_its_status(mut shop: Shop) {
     for point in ["C18", "C19", "C20", "C21", "C22", "C23"] {
         shop.start(Part::Orders, &[("CRASH_AT", point)]);
-        let id = shop.place(&order_of(&[("MOUSE", 1)])).await;
+        let order = order_of(&[("MOUSE", 1)]);
+        let answer = shop.orders().try_post("/orders", &order, &[]).await;
         shop.has_crashed(Part::Orders).await;
         shop.start(Part::Orders, &[]);
+        let id = match order_id(answer).await {
+            Some(id) => id,
+            // C23: it has died over the redelivery of the message before, which C22 left unacknowledged.
+            None => shop.place(&order).await,
+        };
         let order = shop.order_becomes(&id, "Confirmed").await;
         assert_eq!(order["version"], 2, "{point}: changed once");
     }
     shop.is_consistent().await;
+}
+
+/// The order that an answer names, if there was one to its end.
+async fn order_id(answer: reqwest::Result<reqwest::Response>) -> Option<String> {
+    let body: Value = answer.ok()?.json().await.ok()?;
+    body["orderId"].as_str().map(str::to_owned)
 }
 
 async fn killing_each_process_in_turn_under_load_loses_and_doubles_nothing(mut shop: Shop) {
@@ -101,8 +113,7 @@ async fn killing_each_process_in_turn_under_load_loses_and_doubles_nothing(mut s
             let key = format!("{n}-{order}");
             let (api, body) = (shop.orders(), order_of(&[("KEYBOARD", 1), ("MONITOR", 1)]));
             let answer = api.try_post("/orders", &body, &[("Idempotency-Key", &key)]).await;
-            let body: Value = answer.expect("an answer").json().await.expect("JSON");
-            accepted.push(body["orderId"].as_str().expect("an id").to_owned());
+            accepted.push(order_id(answer).await.expect("an order"));
         }
     }
     shop.is_consistent().await;
