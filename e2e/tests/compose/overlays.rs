@@ -87,6 +87,24 @@ async fn a_commit_waits_for_the_standby() {
     assert_eq!(commit.await.expect("the commit"), "CREATE TABLE");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_that_outlived_its_primary_does_not_start_as_a_second_one() {
+    let stack = Stack::new(&["postgres-standby"]);
+    let up = || {
+        let up = stack.compose(&["up", "--wait", "--no-build", "postgres-standby"]);
+        (up.status.success(), text(&up))
+    };
+    let (started, said) = up();
+    assert!(started, "{said}");
+    assert!(stack.compose(&["rm", "--stop", "--force", "postgres"]).status.success());
+    docker(&["volume", "rm", &format!("{}_postgres-data", stack.project())]);
+    assert!(stack.compose(&["rm", "--stop", "--force", "postgres-standby"]).status.success());
+    let (started, said) = up();
+    assert!(!started, "{said}");
+    let log = stack.logs();
+    assert!(log.contains("postgres-standby-data holds a copy of another server"), "{log}");
+}
+
 fn sql(stack: &Stack, statement: &str) -> String {
     let arguments = ["exec", "-T", "postgres", "psql", "-U", "postgres", "-Atc", statement];
     let asked = stack.compose(&arguments);
