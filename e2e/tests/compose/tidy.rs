@@ -5,7 +5,7 @@ use reqwest::StatusCode;
 use test_kit::eventually;
 
 use crate::load::Load;
-use crate::stack::{Stack, docker, text};
+use crate::stack::{HEALING, Stack, docker, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_survives_down_and_up_and_down_with_volumes_leaves_nothing() {
@@ -42,6 +42,20 @@ async fn the_page_shows_what_the_services_write() {
     let (status, order) =
         stack.api("PAGE_PORT").post("/api/orders", &order_of(&[("MOUSE", 1)])).await;
     assert_eq!(status, StatusCode::CREATED, "{order}");
+    let id = order["orderId"].as_str().expect("an id");
+    let shown = tokio::time::timeout(HEALING, shows(&stack, id)).await;
+    assert!(shown.is_ok(), "the page does not show order {id}");
+}
+
+/// Follows the page's stream until it names this.
+async fn shows(stack: &Stack, id: &str) {
+    let request = stack.api("PAGE_PORT").request(reqwest::Method::GET, "/api/live");
+    let mut stream = request.send().await.expect("a stream");
+    let mut seen = String::new();
+    while !seen.contains(id) {
+        let chunk = stream.chunk().await.expect("more").expect("no end");
+        seen.push_str(&String::from_utf8_lossy(&chunk));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
