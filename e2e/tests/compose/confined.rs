@@ -18,16 +18,12 @@ fn an_image_is_small_and_has_a_user_a_stop_signal_and_a_health_check() {
         println!("{name} adds {} MB to its base", (size - base) / 1_000_000);
         assert_eq!(inspect(&image, "{{.Config.User}}"), "65532:65532", "{name}");
         assert_eq!(inspect(&image, "{{.Config.StopSignal}}"), "SIGTERM", "{name}");
-        assert!(inspect(&image, "{{json .Config.Entrypoint}}").contains(entry(name)), "{name}");
+        assert!(inspect(&image, "{{json .Config.Entrypoint}}").contains(name), "{name}");
         if name != "migrate" {
             let check = inspect(&image, "{{json .Config.Healthcheck.Test}}");
             assert_eq!(check, format!(r#"["CMD","{name}","healthcheck"]"#));
         }
     }
-}
-
-fn entry(name: &str) -> &str {
-    name
 }
 
 #[test]
