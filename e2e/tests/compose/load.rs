@@ -91,6 +91,17 @@ impl Load {
         }
         println!("{} orders, each confirmed and reserved once", orders.len());
 
+        for port in ["ORDERS_RELAY_PORT", "INVENTORY_RELAY_PORT"] {
+            // A relay that died before its mark leaves a row that is published again when its lease has
+            // ended, long after the order was confirmed.
+            let stats = eventually_some("an outbox without pending rows", async || {
+                let stats = stack.admin(port, "/admin/stats").await;
+                (stats["pending"] == 0).then_some(stats)
+            })
+            .await;
+            assert_eq!(stats["dead"], 0, "{stats}");
+        }
+
         // A doubled effect shows in the stock, a doubled order in the list.
         for sku in SKUS {
             let (_, stock) = stack.api("INVENTORY_PORT").get(&format!("/stock/{sku}")).await;
@@ -100,10 +111,6 @@ impl Load {
         for port in ["ORDERS_PORT", "INVENTORY_PORT"] {
             let parked = stack.admin(port, "/admin/parked").await;
             assert_eq!(parked["items"], Value::Array(Vec::new()), "something was parked");
-        }
-        for port in ["ORDERS_RELAY_PORT", "INVENTORY_RELAY_PORT"] {
-            let stats = stack.admin(port, "/admin/stats").await;
-            assert_eq!((&stats["pending"], &stats["dead"]), (&0.into(), &0.into()), "{stats}");
         }
     }
 }
