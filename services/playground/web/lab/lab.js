@@ -101,9 +101,11 @@ class LabView {
 
   /** Shows the trace of the matrix, where there is one. */
   #readRecorded() {
+    const { failure } = this.choice;
     const row = rowOf(this.choice.mistakes, this.lab);
-    if (this.#trace || this.#isWaiting || !row || !this.cells[row]?.[this.choice.failure]) return;
-    this.#take(readTrace(row, this.choice.failure));
+    if (this.#trace || this.#isWaiting || !row || !this.cells[row]?.[failure]) return;
+    // It may be gone: the cells are run anew, or the server was.
+    this.#take(readTrace(row, failure).catch(() => void delete this.cells[row][failure]));
   }
 
   /** @param {Partial<Choice>} [change] */
@@ -114,7 +116,7 @@ class LabView {
     this.#run.scrollIntoView({ block: 'nearest' });
   }
 
-  /** @param {Promise<Trace>} coming */
+  /** @param {Promise<Trace | void>} coming */
   async #take(coming) {
     const asked = this.choice;
     const { t, announce } = this.context;
@@ -184,6 +186,7 @@ class LabView {
 
   /** @param {Progress} progress */
   #onProgress(progress) {
+    if (progress.done < this.#progress.done) this.cells = {};
     for (const [row, cells] of Object.entries(progress.cells)) this.cells[row] = { ...this.cells[row], ...cells };
     this.#progress = progress;
     this.#drawMatrix();

@@ -74,11 +74,12 @@ export class Matrix {
     const { t } = this;
     const differs = verdict && verdict !== expected;
     const more = differs ? ` (${t('lab.expected', { verdict: t(`lab.verdict.${expected}`) })})` : '';
-    const name = `${place}: ${verdict ? t(`lab.verdict.${verdict}`) : t('lab.notRun')}${more}`;
+    const word = verdict ? t(`lab.short.${verdict}`) : '·';
+    const name = `${word} – ${place}: ${verdict ? t(`lab.verdict.${verdict}`) : t('lab.notRun')}${more}`;
     if (cell.title === name) return;
     cell.title = cell.ariaLabel = name;
-    cell.textContent = verdict ? `${t(`lab.short.${verdict}`)}${differs ? ' ≠' : ''}` : '·';
-    if (verdict) cell.dataset.verdict = verdict;
+    cell.textContent = `${word}${differs ? ' ≠' : ''}`;
+    cell.dataset.verdict = verdict ?? '';
   }
 
   /** @param {Progress} progress */

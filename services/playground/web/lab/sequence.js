@@ -26,8 +26,8 @@ export function drawSequence(steps, t, pick) {
     return row;
   });
   const lines = actors.flatMap((actor) => lifeline(actor, steps, x(actor)));
-  const picture = svg('svg', { viewBox: `0 0 ${width} ${steps.length * HIGH}`, role: 'img', 'aria-label': t('lab.sequence') }, ...lines, ...rows);
-  const node = element('div', { class: 'lab-sequence' }, element('div', { class: 'lab-heads', 'aria-hidden': 'true' }, ...heads), picture);
+  const picture = svg('svg', { viewBox: `0 0 ${width} ${steps.length * HIGH}` }, ...lines, ...rows);
+  const node = element('div', { class: 'lab-sequence', role: 'img', tabindex: 0, 'aria-label': t('lab.sequence') }, element('div', {}, ...heads), picture);
   node.style.inlineSize = `${width / 16}rem`;
   picture.style.blockSize = `${(steps.length * HIGH) / 16}rem`;
   return { node, rows };
