@@ -1,6 +1,6 @@
 // A bracket around the rows that one transaction wrote.
 
-import { svg } from './svg.js';
+import { label, svg } from './svg.js';
 
 /** @typedef {import('./layout.js').Box} Box */
 
@@ -14,10 +14,10 @@ export function bracketsOf(transactions, places, layout, t) {
     .filter((boxes) => boxes.length > 1)
     .slice(0, MOST);
   const captions = ['order-service', 'inventory-service'].flatMap((name) => {
-    const { x, w } = layout.nodes[name];
-    const n = drawn.filter(([box]) => box.x > x && box.x < x + w && box.y > layout.nodes[name].y && box.y < layout.nodes[name].y + layout.nodes[name].h).length;
+    const { x, y, w, h } = layout.nodes[name];
+    const n = drawn.filter(([box]) => box.x > x && box.x < x + w && box.y > y && box.y < y + h).length;
     const [atX, atY] = layout.captions[name];
-    return n === 0 ? [] : [svg('text', { x: atX, y: atY, class: 'caption' }, t('pipeline.transactions', { n }))];
+    return n === 0 ? [] : [label(atX, atY, t('pipeline.transactions', { n }), 'caption')];
   });
   return [...drawn.map((boxes) => bracket(boxes, t('pipeline.transaction', { n: boxes.length }))), ...captions];
 }

@@ -1,7 +1,7 @@
 // What stands still: processes, tables, queues, and the lines between them.
 
 import { PAD } from './measures.js';
-import { label, shape, svg } from './svg.js';
+import { label, shape, svg, widthOf } from './svg.js';
 
 /** @typedef {import('../i18n/i18n.js').Translate} Translate */
 
@@ -10,6 +10,8 @@ const STATE_TONES = {
   running: 'good', ready: 'good', killed: 'bad', unreachable: 'bad', stopped: 'bad', held: 'paused', frozen: 'paused',
   restarting: 'wait', 'not ready': 'wait',
 };
+/** @type {Record<string, string>} */
+const NODE_NAMES = { 'order-service': 'order-service', 'inventory-service': 'inventory-service' };
 const RELAYS = ['orders-relay', 'orders-relay-2', 'inventory-relay'];
 /** @type {Record<string, string>} */
 const SLOT_NAMES = {
@@ -58,14 +60,15 @@ function isCut(line, stateOf) {
 export function head(name, box, state, detail, t) {
   const small = box.h < 80 || box.w < 130;
   const tone = STATE_TONES[state] ?? 'ended';
-  const title = label(box.x + PAD, box.y + (small ? 19 : 23), t(`pipeline.${name}`), 'node-name', box.w - 2 * PAD);
+  const title = label(box.x + PAD, box.y + (small ? 19 : 23), NODE_NAMES[name] ?? t(`pipeline.${name}`), 'node-name', box.w - 2 * PAD);
   if (name === 'client') return [title, label(box.x + PAD, box.y + 38, 'POST /orders', 'aside', box.w - 2 * PAD)];
-  if (name === 'text-gateway') return [svg('g', {}, label(box.x + 6, box.y + 15, t('pipeline.text-gateway'), 'slot-name', box.w - 12))];
+  if (name === 'text-gateway') return [label(box.x + 6, box.y + 15, t('pipeline.text-gateway'), 'slot-name', box.w - 12)];
   const words = t(`pipeline.state.${state}`);
   const y = box.y + (small ? 36 : 23);
-  const x = small ? box.x + PAD : box.x + box.w - PAD;
-  const word = svg('text', { x: small ? x + 15 : x, y, class: `state ${small ? '' : 'end'}`, 'data-tone': tone }, words);
-  const mark = shape(small ? x : x - 15 - 6.6 * words.length, y - 9, tone);
+  const x = box.x + (small ? PAD : box.w - PAD - 16 - widthOf(words, 'state'));
+  const word = label(x + 16, y, words, 'state');
+  const mark = shape(x, y - 9, tone);
+  word.setAttribute('data-tone', tone);
   mark.setAttribute('data-tone', tone);
   const parts = [title, word, mark];
   if (small && detail) parts.push(label(x, y + 15, detail, 'aside', box.w - 2 * PAD));

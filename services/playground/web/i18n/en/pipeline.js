@@ -1,11 +1,9 @@
 export default {
   'pipeline.title': 'The way of an order: client, order-service, relay, broker, inventory-service, and back',
   'pipeline.client': 'client',
-  'pipeline.order-service': 'order-service',
   'pipeline.orders-relay': 'relay',
   'pipeline.orders-relay-2': 'relay 2',
   'pipeline.broker': 'broker',
-  'pipeline.inventory-service': 'inventory-service',
   'pipeline.inventory-relay': 'relay',
   'pipeline.text-gateway': 'text messages',
   'pipeline.parked': 'dead letters, parked',
