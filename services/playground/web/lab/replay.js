@@ -72,6 +72,8 @@ export class Replay {
     });
     const row = this.steps.rows[this.at];
     for (const region of [this.score, this.steps.node]) region.scrollTop = row.offsetTop - region.clientHeight / 2;
+    const { node } = this.sequence;
+    node.scrollTop = (node.scrollHeight * this.at) / this.steps.rows.length - node.clientHeight / 2;
   }
 
   /** @param {number} at */

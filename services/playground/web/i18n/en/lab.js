@@ -8,7 +8,7 @@ export default flat('lab', {
   begin: ['Lose an order', 'The service saves the order and dies before it can tell anybody.'],
   begin2: ['Reserve twice', 'The relay dies before it notes what it sent. Another one sends it again.'],
   protections: ['Protections', 'A switch that is off is a mistake people really make.'],
-  preset: { label: 'Preset', all: 'All', naive: 'Naive', 'outbox-only': 'Outbox only', 'inbox-only': 'Inbox only' },
+  preset: { label: 'Preset', all: 'All protections', naive: 'Naive', 'outbox-only': 'Outbox only', 'inbox-only': 'Inbox only' },
   way: 'Which mistake',
   fail: 'Failure',
   run: 'Run',
