@@ -9,7 +9,7 @@ const MOST = 4;
 
 /** @param {string[][]} transactions @param {Map<string, Box>} places @param {import('./layout.js').Layout} layout @param {import('../i18n/i18n.js').Translate} t */
 export function bracketsOf(transactions, places, layout, t) {
-  const drawn = transactions
+  const drawn = transactions // the newest first
     .map((keys) => keys.flatMap((key) => places.get(key) ?? []))
     .filter((boxes) => boxes.length > 1)
     .slice(0, MOST);

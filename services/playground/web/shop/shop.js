@@ -11,6 +11,9 @@ import { rowsOf, sceneOf } from './scene.js';
 import { tables } from './tables.js';
 import { timeline } from './timeline.js';
 
+/** A real order takes a blink: what it changed stays marked for longer. */
+const HOLD_MILLISECONDS = 3000;
+
 /** @param {HTMLElement} host @param {import('../shell/shell.js').Context} context @returns {import('../shell/shell.js').View} */
 export function mount(host, context) {
   const state = connection(context.t);
@@ -62,7 +65,7 @@ function shopScreen(host, { t }, picked) {
       section('follow', t('shop.h.follow'), t('shop.follow-hint'), follow.place),
       section('decide', t('shop.h.decide'), t('shop.decide'), decisions.list, decisions.poison)),
     element('details', { class: 'all-rows', open: '' }, element('summary', {}, element('h2', {}, t('shop.h.rows'))), element('div', { class: 'tables' }, ...rows.parts)));
-  const pipeline = new Pipeline(picture, { t, onPick: ({ id }) => pick(id) });
+  const pipeline = new Pipeline(picture, { t, onPick: ({ id }) => pick(id), hold: HOLD_MILLISECONDS });
   return { show, end };
 
   /** @param {import('./live.js').Snapshot} snapshot */

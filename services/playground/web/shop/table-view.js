@@ -28,7 +28,7 @@ export class TableView {
       element('span', { class: kind === 'action' ? 'visually-hidden' : null }, label)));
     const table = element('table', { 'aria-labelledby': `h-${name}` }, element('thead', {}, element('tr', {}, ...heads)), this.#body);
     this.#place = element('div', { class: 'rows', 'data-table': name, role: 'region', 'aria-labelledby': `h-${name}`, dir: 'ltr' }, table, this.#note);
-    this.root = element('section', { class: 'card', 'aria-labelledby': `h-${name}` },
+    this.root = element('div', { class: 'card' },
       element('header', { class: 'card-head' }, element('h3', { id: `h-${name}`, dir: 'ltr' }, design.title), this.#count), this.#place);
     sizes.observe(this.#place);
     sizes.observe(table);

@@ -19,12 +19,13 @@ const order = column('order', id);
 const at = (/** @type {string} */ label, /** @type {string} */ from) => column(label, time, 'time')(from);
 const count = (/** @type {string} */ label, /** @type {string} */ from = label) => column(label, number, 'number')(from);
 const words = (/** @type {string} */ label, /** @type {string} */ from = label) => column(label, text, 'wide')(from);
+const type = column('type', text)();
 const state = column('status', status)();
 
 /** @type {(title: string) => Design} */
 const outbox = (title) => ({ title, key: 'id', columns: [
-  count('#', 'id'), words('type'), order('aggregateId'), count('v', 'version'), state, count('tries'),
-  words('claimed by', 'claimedBy'), words('last error', 'lastError'), at('written', 'occurredOn'), at('sent', 'sentAt'),
+  count('#', 'id'), type, order('aggregateId'), count('v', 'version'), state, count('tries'),
+  at('written', 'occurredOn'), at('sent', 'sentAt'), words('claimed by', 'claimedBy'), words('last error', 'lastError'),
 ] });
 /** @type {(title: string) => Design} */
 const inbox = (title) => ({ title, key: 'messageId', columns: [column('message', id)('messageId'), at('processed', 'processedAt')] });
@@ -45,7 +46,7 @@ export function tables(t, say, follow) {
     reservations: { title: 'inventory.reservations', key: 'orderId', columns: [order('orderId'), state, words('lines'), at('updated', 'updatedAt')] },
     stock: { title: 'inventory.stock_items', key: 'sku', columns: [words('sku'), count('on hand', 'onHand'), count('reserved'), count('available')] },
     inventoryOutbox: outbox('inventory.outbox_messages'),
-    parked: { title: 'parked_messages', key: 'parkedId', columns: [words('consumer'), column('message', id)('messageId'), words('type'),
+    parked: { title: 'parked_messages', key: 'parkedId', columns: [words('consumer'), column('message', id)('messageId'), type,
       words('reason'), words('detail'), at('parked', 'parkedAt')] },
   };
   const views = Object.entries(designs).map(([name, design]) => ({ name, view: new TableView(name, design, t) }));

@@ -29,7 +29,7 @@ export default {
   'pipeline.list.inventoryOutbox': 'outbox_messages of inventory-service',
   'pipeline.list.stock': 'stock_items',
   'pipeline.list.textMessages': 'text messages',
-  'pipeline.card': ({ title, words, aside }) => [title, words, aside].filter(Boolean).join(', '),
+  'pipeline.card': ({ title, words, aside }) => `${title} ${words}${aside && `, ${aside}`}`,
   'pipeline.appeared': 'New in {list}: {name}.',
   'pipeline.changed': 'Changed in {list}: {name}.',
   'pipeline.transaction': 'One transaction wrote {n} rows',

@@ -72,7 +72,7 @@ export default {
   'shop.cancel-name': 'Cancel order {order}',
   'shop.cancelling': 'Cancelling order {order}.',
   'shop.redeliver': 'Send again',
-  'shop.redeliver-name': 'Send message {name} again',
+  'shop.redeliver-name': 'Send again: message {name}',
   'shop.redelivered': 'Sent once more under the same id. The inbox drops it as a duplicate.',
   'shop.event.placed': 'Placed: order and message, in one transaction',
   'shop.event.cancelled': 'Cancel asked for: new status and message, in one transaction',

@@ -29,7 +29,7 @@ export default {
   'pipeline.list.inventoryOutbox': 'جدول outbox_messages سرویس انبار',
   'pipeline.list.stock': 'جدول stock_items',
   'pipeline.list.textMessages': 'پیامک‌ها',
-  'pipeline.card': ({ title, words, aside }) => [title, words, aside].filter(Boolean).join('، '),
+  'pipeline.card': ({ title, words, aside }) => `${title} ${words}${aside && `، ${aside}`}`,
   'pipeline.appeared': 'ردیف تازه در {list}: {name}.',
   'pipeline.changed': 'تغییر در {list}: {name}.',
   'pipeline.transaction': 'یک تراکنش {n} ردیف را نوشت',

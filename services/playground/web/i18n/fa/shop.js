@@ -69,7 +69,7 @@ export default {
   'shop.cancel-name': 'لغو سفارش {order}',
   'shop.cancelling': 'سفارش {order} در حال لغو است.',
   'shop.redeliver': 'ارسال دوباره',
-  'shop.redeliver-name': 'ارسال دوبارهٔ پیام {name}',
+  'shop.redeliver-name': 'ارسال دوباره: پیام {name}',
   'shop.redelivered': 'با همان شناسه یک بار دیگر فرستاده شد. صندوق ورودی آن را تکراری می‌شناسد و کنار می‌گذارد.',
   'shop.event.placed': 'ثبت شد: سفارش و پیام، در یک تراکنش',
   'shop.event.cancelled': 'درخواست لغو: وضعیت تازه و پیام، در یک تراکنش',
