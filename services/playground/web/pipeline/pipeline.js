@@ -11,8 +11,7 @@ import { svg } from './svg.js';
 import { travel } from './travel.js';
 import { inWords } from './words.js';
 
-/** @typedef {import('./scene.js').Scene} Scene */
-/** @typedef {{kind: 'order' | 'process', id: string}} Pick */
+/** @import { Changes, Layout, Picked, Pile, Scene, Translate } from './types.js' */
 
 export class Pipeline {
   #t;
@@ -26,13 +25,13 @@ export class Pipeline {
   #watch;
   #rows;
   #width = 0;
-  /** @type {import('./layout.js').Layout | null} */
+  /** @type {Layout | null} */
   #layout = null;
   /** @type {Scene | null} */
   #scene = null;
-  /** @type {Record<string, import('./cards.js').Pile> | null} */
+  /** @type {Record<string, Pile> | null} */
   #piles = null;
-  /** Changes that are still shown. @type {{at: number, changes: import('./changes.js').Changes}[]} */
+  /** Changes that are still shown. @type {{at: number, changes: Changes}[]} */
   #recent = [];
   #hold;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -40,7 +39,7 @@ export class Pipeline {
 
   /**
    * @param {HTMLElement} host
-   * @param {{t: import('../i18n/i18n.js').Translate, onPick?: (pick: Pick) => void, hold?: number}} options
+   * @param {{t: Translate, onPick?: (pick: Picked) => void, hold?: number}} options
    *   with `onPick`, orders are buttons; `hold`: how long a change stays marked, in milliseconds, else until the next scene
    */
   constructor(host, { t, onPick, hold = 0 }) {
@@ -77,7 +76,7 @@ export class Pipeline {
     if (changes) inWords(this.#words, changes, piles, this.#t);
   }
 
-  /** @param {import('./changes.js').Changes | null} changes */
+  /** @param {Changes | null} changes */
   #keep(changes) {
     const at = performance.now();
     this.#recent = this.#recent.filter((one) => at - one.at < this.#hold);

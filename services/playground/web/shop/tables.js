@@ -5,13 +5,7 @@ import { TableView } from './table-view.js';
 import { cancelButton } from './timeline.js';
 import { CANCELLABLE, id, number, status, text, time } from './values.js';
 
-/**
- * One column on the page. It may draw on several columns of the snapshot.
- *
- * @typedef {import('./scene.js').Row} Row
- * @typedef {{label: string, show: (row: Row) => Node | string, kind?: 'number' | 'wide' | 'time' | 'action'}} Column
- * @typedef {{title: string, key: string, columns: Column[]}} Design
- */
+/** @import { Column, Design, Row, Say, Table, Translate } from './types.js' */
 
 /** @type {(label: string, show: (value: any) => Node | string, kind?: Column['kind']) => (from?: string) => Column} */
 const column = (label, show, kind) => (from = label) => ({ label, kind, show: (row) => show(row[from]) });
@@ -30,7 +24,7 @@ const outbox = (title) => ({ title, key: 'id', columns: [
 /** @type {(title: string) => Design} */
 const inbox = (title) => ({ title, key: 'messageId', columns: [column('message', id)('messageId'), at('processed', 'processedAt')] });
 
-/** @param {import('../i18n/i18n.js').Translate} t @param {import('./controls.js').Say} say @param {(order: string) => void} follow */
+/** @param {Translate} t @param {Say} say @param {(order: string) => void} follow */
 export function tables(t, say, follow) {
   /** @param {Row} row */
   const actions = (row) => element('div', { class: 'row' },
@@ -52,7 +46,7 @@ export function tables(t, say, follow) {
   const views = Object.entries(designs).map(([name, design]) => ({ name, view: new TableView(name, design, t) }));
   return {
     parts: views.map(({ view }) => view.root),
-    /** @param {Record<string, import('./live.js').Table>} shown */
+    /** @param {Record<string, Table>} shown */
     show: (shown) => views.forEach(({ name, view }) => view.show(shown[name])),
   };
 }

@@ -1,12 +1,14 @@
 export default {
   'pipeline.title': 'The way of an order: client, order-service, relay, broker, inventory-service, and back',
+  'pipeline.order-service': 'order-service',
+  'pipeline.inventory-service': 'inventory-service',
   'pipeline.client': 'client',
   'pipeline.orders-relay': 'relay',
   'pipeline.orders-relay-2': 'relay 2',
   'pipeline.broker': 'broker',
   'pipeline.inventory-relay': 'relay',
   'pipeline.text-gateway': 'text messages',
-  'pipeline.parked': 'dead letters, parked',
+  'pipeline.parked': 'dead letters',
   'pipeline.state.running': 'running',
   'pipeline.state.ready': 'ready',
   'pipeline.state.killed': 'killed',
@@ -47,6 +49,6 @@ export default {
   'pipeline.stock': '{reserved} of {all} reserved',
   'pipeline.counter.backlog': 'waiting in outboxes',
   'pipeline.counter.duplicates': 'duplicates dropped',
-  'pipeline.counter.dead': 'dead',
+  'pipeline.counter.dead': 'dead in outboxes',
   'pipeline.counter.parked': 'parked',
 };

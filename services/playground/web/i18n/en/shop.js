@@ -8,6 +8,7 @@ export default {
   'shop.lose': 'Lose an order',
   'shop.double': 'Reserve twice',
   'shop.guide': 'Read the guide',
+  'shop.recorded': 'This is a recorded copy. The live shop runs on your machine: cargo run.',
   'shop.connection.open': 'Live',
   'shop.connection.connecting': 'Connecting',
   'shop.connection.lost': 'Connection lost at {time}, trying again',

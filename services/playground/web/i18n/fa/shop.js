@@ -5,6 +5,7 @@ export default {
   'shop.lose': 'یک سفارش گم کنید',
   'shop.double': 'دو بار رزرو کنید',
   'shop.guide': 'راهنما را بخوانید',
+  'shop.recorded': 'این یک نسخهٔ ضبط‌شده است. فروشگاه زنده روی رایانهٔ خودتان اجرا می‌شود: cargo run',
   'shop.connection.open': 'زنده',
   'shop.connection.connecting': 'در حال اتصال',
   'shop.connection.lost': 'ارتباط در {time} قطع شد؛ تلاش دوباره',
