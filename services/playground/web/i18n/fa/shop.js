@@ -39,7 +39,7 @@ export default {
 
   'shop.h.break': 'خرابش کنید',
   'shop.break': 'هیچ‌کدام از این کارها سفارشی را گم یا دوباره نمی‌کند. همین حالا که سفارش‌ها در راه‌اند امتحان کنید.',
-  'shop.do.kill': 'kill -9',
+  'shop.do.kill': '\u2066kill -9\u2069',
   'shop.do.freeze': 'انجماد',
   'shop.do.thaw': 'ادامه',
   'shop.do.restart': 'راه‌اندازی دوباره',
@@ -57,7 +57,7 @@ export default {
   'shop.done.retry': '{name} دوباره امتحان می‌شود.',
   'shop.done.discard': 'از {name} صرف‌نظر شد.',
   'shop.command': 'برای انجماد یا توقف:',
-  'shop.pid': ({ pid, n }, number) => `pid \u2066${pid}\u2069 · ${number(n)} بار راه‌اندازی دوباره`,
+  'shop.pid': ({ pid, n }, number) => `pid \u2066${pid}\u2069 · ${number(n)} شروع دوباره`,
 
   'shop.h.follow': 'یک سفارش را دنبال کنید',
   'shop.follow-hint': 'هر زمان از یک ردیف خوانده شده است. اگر انتخابی نکنید، تازه‌ترین سفارش است.',
@@ -65,7 +65,7 @@ export default {
   'shop.follow-name': 'دنبال کردن سفارش …{order}',
   'shop.no-order': 'هنوز سفارشی نیست. از بالا یکی ثبت کنید.',
   'shop.order-gone': 'این سفارش دیگر در میان تازه‌ترین ردیف‌ها نیست.',
-  'shop.after': '{n}+ میلی‌ثانیه',
+  'shop.after': '{n} میلی‌ثانیه بعد',
   'shop.cancel': 'لغو',
   'shop.cancel-name': 'لغو سفارش {order}',
   'shop.cancelling': 'سفارش {order} در حال لغو است.',
