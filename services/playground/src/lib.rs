@@ -6,6 +6,8 @@
 
 mod data_folder;
 mod elsewhere;
+#[cfg(feature = "lab")]
+mod lab;
 mod live;
 mod page;
 mod process_view;
@@ -23,6 +25,8 @@ use service_kit::settings::loopback;
 use service_kit::{program, server, telemetry};
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "lab")]
+pub use crate::lab::{ExperimentProgram, LabCommand};
 use data_folder::DataFolder;
 pub use elsewhere::{Invocation as PageInvocation, PageSettings, page as run_page};
 use live::Live;
@@ -56,6 +60,8 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let live = Live::new(tables, supervisor.views(), Arc::default());
     let services = Services::new(&shop.orders_url(), &shop.inventory_url());
     let router = page::router(services, live, shutdown.clone()).merge(health.router());
+    #[cfg(feature = "lab")]
+    let router = router.merge(lab::router(lab::lab()?, shutdown.clone()));
     let page = tokio::spawn(server::serve(listener, router, shutdown.clone()));
     welcome(&shop, &folder, &shutdown).await;
 

@@ -25,7 +25,8 @@ const PERSIAN = /[\u0600-\u06ff]/;
 export function label(x, y, words, style, room = Infinity) {
   const persian = PERSIAN.test(words);
   const cut = fit(words, room, style);
-  return svg('text', { x, y, class: persian ? `${style} persian` : style }, persian ? `\u2067${cut}\u2069` : cut);
+  const whole = cut === words ? [] : [svg('title', {}, words)];
+  return svg('text', { x, y, class: persian ? `${style} persian` : style }, persian ? `\u2067${cut}\u2069` : cut, ...whole);
 }
 
 /** @param {string} words @param {string} style */

@@ -1,8 +1,10 @@
 // What changed, in words, for those who don't see the picture.
 
+/** @import { Changes, Pile, Translate } from './types.js' */
+
 const MOST = 4;
 
-/** @param {HTMLElement} list @param {import('./changes.js').Changes} changes @param {Record<string, import('./cards.js').Pile>} piles @param {import('../i18n/i18n.js').Translate} t */
+/** @param {HTMLElement} list @param {Changes} changes @param {Record<string, Pile>} piles @param {Translate} t */
 export function inWords(list, { appeared, changed }, piles, t) {
   /** @type {string[]} */
   const sentences = [];
@@ -12,8 +14,9 @@ export function inWords(list, { appeared, changed }, piles, t) {
       else if (changed.has(card.key)) sentences.push(t('pipeline.changed', { list: t(`pipeline.list.${name}`), name: card.name }));
     }
   }
-  if (sentences.length === 0) return;
+  if (sentences.length === 0) return false;
   const rest = sentences.length - MOST;
   const said = rest > 0 ? [...sentences.slice(0, MOST), t('pipeline.more', { n: rest })] : sentences;
   list.replaceChildren(...said.map((words) => Object.assign(document.createElement('li'), { textContent: words })));
+  return true;
 }

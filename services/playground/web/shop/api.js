@@ -2,17 +2,14 @@
 
 import { t } from '../i18n/i18n.js';
 
+/** @import { Answer } from './types.js' */
+
 /** How often one request is sent when no service answers. */
 const ATTEMPTS = 5;
 const PAUSE_MILLISECONDS = 400;
 
 /** The answers of a gateway whose service is away: the same request may succeed in a moment. */
 const AWAY = [502, 503, 504];
-
-/**
- * @typedef {{field: string, message: string}} FieldError
- * @typedef {{ok: boolean, body: any, problem: string, errors: FieldError[], attempts: number}} Answer `problem` is empty where it is ok
- */
 
 /**
  * Sends it, and again while nobody answers, unless that could do harm: an order bears it by its idempotency key,

@@ -3,16 +3,18 @@
 import { element, pill } from './element.js';
 import { timeOfDay } from './values.js';
 
+/** @import { Connection, Translate } from './types.js' */
+
 const TONES = { open: 'good', connecting: 'wait', lost: 'bad' };
 
-/** @param {import('../i18n/i18n.js').Translate} t */
+/** @param {Translate} t */
 export function connection(t) {
   const place = /** @type {HTMLElement} */ (document.getElementById('connection'));
-  /** @type {import('./live.js').State | undefined} */
+  /** @type {Connection | undefined} */
   let shown;
   let since = new Date();
 
-  /** @param {import('./live.js').State} state */
+  /** @param {Connection} state */
   function show(state) {
     if (state === shown) return; // every failed attempt reports again; say it once
     shown = state;

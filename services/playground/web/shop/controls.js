@@ -5,8 +5,7 @@ import { button, code, element, pill } from './element.js';
 import { processId } from './scene.js';
 import { TONES } from './values.js';
 
-/** @typedef {import('../i18n/i18n.js').Translate} Translate */
-/** @typedef {(tone: 'good' | 'bad' | 'wait', words: string) => void} Say */
+/** @import { Process, Say, Snapshot, Translate } from './types.js' */
 
 /** @param {Translate} t @param {Say} say */
 export function controls(t, say) {
@@ -15,7 +14,7 @@ export function controls(t, say) {
   const cards = new Map();
   return { list, show };
 
-  /** @param {import('./live.js').Snapshot} snapshot */
+  /** @param {Snapshot} snapshot */
   function show({ processes = [], broker }) {
     for (const process of processes) {
       const id = processId(process);
@@ -35,8 +34,9 @@ export function controls(t, say) {
     if (known?.drawn === drawn) return;
     const card = known?.card ?? list.appendChild(element('li'));
     const focused = /** @type {HTMLElement | null} */ (card.querySelector(':focus'))?.dataset.act;
-    const actions = (what.can ?? []).map((act) => button(t(`shop.do.${act}`), () => tell(path, act, name),
-      { 'data-act': act, 'aria-label': t('shop.do-to', { act: t(`shop.do.${act}`), name }) }));
+    const actions = (what.can ?? []).filter((act) => makesSense(act, what.state)).map((act) => button(t(`shop.do.${act}`), () => tell(path, act, name), {
+      'data-act': act, 'aria-label': t('shop.do-to', { act: t(`shop.do.${act}`), name }), 'aria-disabled': what.state === 'restarting' ? 'true' : null,
+    }));
     card.replaceChildren(
       element('strong', {}, name), pill(TONES[what.state] ?? 'ended', t(`pipeline.state.${what.state}`)), ...facts(),
       ...(actions.length > 0 ? [element('div', { class: 'row' }, ...actions)] : []),
@@ -52,14 +52,25 @@ export function controls(t, say) {
     else say('bad', answer.problem);
   }
 
-  /** One that the page has started itself, on this machine. @param {import('./live.js').Process} process */
+  /** One that the page has started itself, on this machine. @param {Process} process */
   function child({ url, pid, restarts = 0 }) {
     return element('p', { class: 'facts' }, t('shop.pid', { pid: pid === null || pid === undefined ? '–' : String(pid), n: restarts }), ' · ',
       element('a', { href: url, dir: 'ltr' }, url.replace(/^http:\/\//, '')));
   }
 
-  /** One that runs elsewhere: its address is in a network of its own, no link for people. @param {import('./live.js').Process} process */
+  /** One that runs elsewhere: its address is in a network of its own, no link for people. @param {Process} process */
   function elsewhere({ url, reason }) {
     return element('p', { class: 'facts' }, code(url.replace(/^http:\/\//, '')), ...(reason === undefined ? [] : [` ${reason}`]));
+  }
+}
+
+/** `can` says what works here; the state, what works now. @param {string} act @param {string} state */
+function makesSense(act, state) {
+  switch (act) {
+    case 'freeze': return state !== 'frozen';
+    case 'thaw': return state === 'frozen';
+    case 'stop': return state !== 'stopped';
+    case 'start': return state === 'stopped';
+    default: return true;
   }
 }

@@ -4,7 +4,9 @@ import { post } from './api.js';
 import { button, code, element, pill } from './element.js';
 import { isParked, rowsOf, shortId } from './scene.js';
 
-/** @param {import('../i18n/i18n.js').Translate} t @param {import('./controls.js').Say} say */
+/** @import { Say, Snapshot, Translate } from './types.js' */
+
+/** @param {Translate} t @param {Say} say */
 export function letters(t, say) {
   const list = element('ul', { class: 'letters', id: 'letters' });
   const poison = button(t('shop.poison'), async () => {
@@ -19,7 +21,7 @@ export function letters(t, say) {
   let drawn = '';
   return { list, poison, show };
 
-  /** @param {import('./live.js').Snapshot} snapshot */
+  /** @param {Snapshot} snapshot */
   function show(snapshot) {
     poison.hidden = !snapshot.lab;
     const count = snapshot.counters?.dead ?? 0;
@@ -41,7 +43,7 @@ export function letters(t, say) {
     dead = read.flat();
   }
 
-  /** @param {import('./live.js').Snapshot} snapshot */
+  /** @param {Snapshot} snapshot */
   function draw(snapshot) {
     const parked = rowsOf(snapshot, 'parked').filter(isParked).map((row) => ({
       path: `api/parked/${String(row.consumer).startsWith('inventory') ? 'inventory' : 'orders'}/${encodeURIComponent(String(row.parkedId))}`,
@@ -63,7 +65,7 @@ export function letters(t, say) {
       await readDead();
     }, { 'aria-label': t('shop.do-to', { act: t(`shop.do.${name}`), name: title }) });
     return element('li', {}, element('div', { class: 'row' }, pill('bad', t(`pipeline.counter.${word}`)), code(title),
-      ...(lab ? [act('retry', undefined), act('discard', { reason: 'discarded on the page' })] : [])),
-    element('p', { class: 'facts', dir: 'ltr' }, why));
+      ...(lab ? [act('retry', {}), act('discard', { reason: 'discarded on the page' })] : [])),
+    element('p', { class: 'facts' }, element('bdi', { dir: 'ltr' }, why)));
   }
 }

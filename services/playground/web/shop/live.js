@@ -1,16 +1,6 @@
 // The stream of snapshots: what the tables, the queues and the processes look like right now.
 
-/**
- * @typedef {string | number | boolean | null} Value
- * @typedef {{total: number, columns: string[], rows: Value[][]}} Table
- * @typedef {{id?: string, name: string, url: string, state: string, reason?: string, pid?: number | null, restarts?: number,
- *   can?: string[], command?: string | null}} Process `pid` and `restarts` are there only if the page has started the process itself
- * @typedef {{queue: string, ready: number, unacked?: number | null, consumers: number | null}} Queue
- * @typedef {{ordersBacklog: number | null, inventoryBacklog: number | null, duplicates: number | null, dead: number | null, parked: number | null}} Counters
- * @typedef {{processes?: Process[], queues?: Queue[], tables?: Record<string, Table>, errors?: string[], counters?: Counters,
- *   broker?: {state: string, can?: string[], command?: string | null}, lab?: boolean}} Snapshot
- * @typedef {'connecting' | 'open' | 'lost'} State
- */
+/** @import { Connection, Snapshot } from './types.js' */
 
 /** EventSource gives up after an HTTP error; then we begin anew after this long. */
 const RETRY_MILLISECONDS = 1000;
@@ -22,7 +12,7 @@ const REST = 2;
  * Listens until the returned function is called. Only the newest snapshot is handed on, in a frame of its own:
  * what a page that is busy or hidden has missed, the next one shows anyway.
  *
- * @param {{onSnapshot: (snapshot: Snapshot) => void, onState: (state: State) => void}} handlers
+ * @param {{onSnapshot: (snapshot: Snapshot) => void, onState: (state: Connection) => void}} handlers
  */
 export function listen({ onSnapshot, onState }) {
   /** The newest snapshot, not yet handed on. @type {string | null} */

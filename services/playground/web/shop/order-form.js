@@ -7,12 +7,14 @@ import { orderLines } from './order-lines.js';
 import { shortId } from './scene.js';
 import { steadyRate } from './steady.js';
 
+/** @import { Answer, FieldError, Translate } from './types.js' */
+
 const BURST = 10;
 
 /** What somebody has typed; it outlives a change of language. */
 export const draft = { customerId: 'c-42', lines: [{ sku: '', quantity: '1' }], rate: 5 };
 
-/** @param {import('../i18n/i18n.js').Translate} t */
+/** @param {Translate} t */
 export function orderForm(t) {
   const lines = orderLines(t, draft.lines);
   const customer = /** @type {HTMLInputElement} */ (element('input', { id: 'customer-id', name: 'customerId', autocomplete: 'off', spellcheck: 'false', dir: 'ltr' }));
@@ -39,7 +41,7 @@ export function orderForm(t) {
     return post('api/orders', { body: { customerId: draft.customerId, lines: lines.values() }, headers: { 'Idempotency-Key': idempotencyKey() } });
   }
 
-  /** @param {import('./api.js').Answer[]} answers */
+  /** @param {Answer[]} answers */
   function report(answers) {
     const accepted = answers.filter(({ ok }) => ok);
     const refused = answers.find(({ ok }) => !ok);
@@ -55,7 +57,7 @@ export function orderForm(t) {
     }
   }
 
-  /** @param {'good' | 'bad' | 'wait'} tone @param {string} words @param {import('./api.js').FieldError[]} [errors] */
+  /** @param {'good' | 'bad' | 'wait'} tone @param {string} words @param {FieldError[]} [errors] */
   function say(tone, words, errors = []) {
     const list = errors.map(({ field, message }) => element('li', {}, element('code', { dir: 'ltr' }, field), ` ${message}`));
     result.replaceChildren(element('p', { class: 'say', 'data-tone': tone }, words), ...(list.length > 0 ? [element('ul', {}, ...list)] : []));

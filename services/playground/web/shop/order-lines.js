@@ -2,9 +2,11 @@
 
 import { element } from './element.js';
 
+/** @import { Table, Translate } from './types.js' */
+
 const MOST_LINES = 5;
 
-/** @param {import('../i18n/i18n.js').Translate} t @param {{sku: string, quantity: string}[]} draft */
+/** @param {Translate} t @param {{sku: string, quantity: string}[]} draft */
 export function orderLines(t, draft) {
   const list = element('ol', { id: 'order-lines' });
   const add = /** @type {HTMLButtonElement} */ (element('button', { type: 'button', class: 'quiet', id: 'add-line' }, t('shop.add-line')));
@@ -45,7 +47,7 @@ export function orderLines(t, draft) {
     return element('li', {}, sku, element('span', { 'aria-hidden': 'true' }, '×'), quantity, remove);
   }
 
-  /** @param {import('./live.js').Table | undefined} stock */
+  /** @param {Table | undefined} stock */
   function offer(stock) {
     const at = stock?.columns.indexOf('sku') ?? -1;
     if (!stock || at < 0) return;

@@ -1,23 +1,23 @@
 // A snapshot of the live shop as a scene of the pipeline.
 
-/** @typedef {Record<string, import('./live.js').Value>} Row */
+/** @import { Process, Row, Snapshot, Translate, Value } from './types.js' */
+/** @import { Scene } from '../pipeline/types.js' */
 
 /** Where an older server gives no ids. @type {Record<string, string>} */
 const IDS = { 'orders relay': 'orders-relay', 'inventory relay': 'inventory-relay' };
-const UP = ['running', 'ready'];
 
-/** @param {import('./live.js').Process} process */
+/** @param {Process} process */
 export function processId({ id, name }) {
   return id ?? IDS[name] ?? name;
 }
 
-/** The rows of a table, newest first. @param {import('./live.js').Snapshot} snapshot @param {string} name @returns {Row[]} */
+/** The rows of a table, newest first. @param {Snapshot} snapshot @param {string} name @returns {Row[]} */
 export function rowsOf(snapshot, name) {
   const { columns = [], rows = [] } = snapshot.tables?.[name] ?? {};
   return rows.map((values) => Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null])));
 }
 
-/** Ids of version 7 begin with the time and look alike there; their ends differ. @param {import('./live.js').Value} id */
+/** Ids of version 7 begin with the time and look alike there; their ends differ. @param {Value} id */
 export function shortId(id) {
   return `…${String(id).slice(-6)}`;
 }
@@ -27,7 +27,7 @@ export function messageOf(row) {
   return String(row.messageId ?? `#${row.id}`);
 }
 
-/** @param {import('./live.js').Snapshot} snapshot @param {import('../i18n/i18n.js').Translate} t @returns {import('../pipeline/scene.js').Scene} */
+/** @param {Snapshot} snapshot @param {Translate} t @returns {Scene} */
 export function sceneOf(snapshot, t) {
   /** @param {string} name */
   const rows = (name) => rowsOf(snapshot, name).reverse();
@@ -64,12 +64,7 @@ export function isParked({ state }) {
   return (state ?? 'Parked').toString().toLowerCase() === 'parked';
 }
 
-/** @param {string} state */
-export function isUp(state) {
-  return UP.includes(state);
-}
-
-/** @param {import('./live.js').Snapshot} snapshot @param {import('./live.js').Value} messageId */
+/** @param {Snapshot} snapshot @param {Value} messageId */
 function titleOf(snapshot, messageId) {
   for (const name of ['ordersOutbox', 'inventoryOutbox']) {
     const row = rowsOf(snapshot, name).find((one) => one.messageId === messageId);
@@ -78,7 +73,7 @@ function titleOf(snapshot, messageId) {
   return shortId(messageId);
 }
 
-/** @param {import('./live.js').Snapshot} snapshot */
+/** @param {Snapshot} snapshot */
 function queues(snapshot) {
   const messages = rowsOf(snapshot, 'queueMessages');
   return (snapshot.queues ?? []).map(({ queue, ready, unacked = null }) => ({

@@ -4,20 +4,29 @@ import { Pipeline } from '../pipeline/pipeline.js';
 import { connection } from './connection.js';
 import { controls } from './controls.js';
 import { element } from './element.js';
+import { intro } from './intro.js';
 import { letters } from './letters.js';
 import { listen } from './live.js';
 import { orderForm } from './order-form.js';
+import { isRecorded, recorded } from './recorded.js';
 import { rowsOf, sceneOf } from './scene.js';
 import { tables } from './tables.js';
 import { timeline } from './timeline.js';
 
-/** @param {HTMLElement} host @param {import('../shell/shell.js').Context} context @returns {import('../shell/shell.js').View} */
+/** @import { Context, Snapshot, View } from './types.js' */
+
+/** A real order takes a blink: what it changed stays marked for longer. */
+const HOLD_MILLISECONDS = 3000;
+
+/** @param {HTMLElement} host @param {Context} context @returns {View} */
 export function mount(host, context) {
   const state = connection(context.t);
   /** The order that is followed: the one that was picked, else the newest. @type {{order: string | null}} */
   const picked = { order: null };
-  /** @type {import('./live.js').Snapshot | null} */
+  /** @type {Snapshot | null} */
   let last = null;
+  let ended = false;
+  let endRecorded = () => {};
   let screen = shopScreen(host, context, picked);
   const stopTexts = context.onLanguage(() => {
     screen.end();
@@ -26,23 +35,39 @@ export function mount(host, context) {
     if (last) screen.show(last);
   });
   const stopListening = listen({
-    onState: state.show,
+    onState(next) {
+      state.show(next);
+      if (next === 'lost' && last === null) giveUpIfRecorded();
+    },
     onSnapshot(snapshot) {
       last = snapshot;
       screen.show(snapshot);
     },
   });
+
+  async function giveUpIfRecorded() {
+    if (ended || !(await isRecorded())) return;
+    end();
+    endRecorded = recorded(host, context);
+  }
+
+  function end() {
+    ended = true;
+    stopListening();
+    stopTexts();
+    screen.end();
+    state.end();
+  }
+
   return {
     unmount() {
-      stopListening();
-      stopTexts();
-      screen.end();
-      state.end();
+      end();
+      endRecorded();
     },
   };
 }
 
-/** @param {HTMLElement} host @param {import('../shell/shell.js').Context} context @param {{order: string | null}} picked */
+/** @param {HTMLElement} host @param {Context} context @param {{order: string | null}} picked */
 function shopScreen(host, { t }, picked) {
   const form = orderForm(t);
   const processes = controls(t, form.say);
@@ -51,7 +76,7 @@ function shopScreen(host, { t }, picked) {
   const rows = tables(t, form.say, pick);
   const errors = element('div', { class: 'banner', id: 'errors', role: 'status', hidden: '' });
   const picture = section('picture', t('shop.h.picture'), t('shop.picture'));
-  /** @type {import('./live.js').Snapshot} */
+  /** @type {Snapshot} */
   let shown = {};
   host.replaceChildren(
     intro(t), errors,
@@ -62,10 +87,10 @@ function shopScreen(host, { t }, picked) {
       section('follow', t('shop.h.follow'), t('shop.follow-hint'), follow.place),
       section('decide', t('shop.h.decide'), t('shop.decide'), decisions.list, decisions.poison)),
     element('details', { class: 'all-rows', open: '' }, element('summary', {}, element('h2', {}, t('shop.h.rows'))), element('div', { class: 'tables' }, ...rows.parts)));
-  const pipeline = new Pipeline(picture, { t, onPick: ({ id }) => pick(id) });
+  const pipeline = new Pipeline(picture, { t, onPick: ({ id }) => pick(id), hold: HOLD_MILLISECONDS });
   return { show, end };
 
-  /** @param {import('./live.js').Snapshot} snapshot */
+  /** @param {Snapshot} snapshot */
   function show(snapshot) {
     shown = snapshot;
     pipeline.show(sceneOf(snapshot, t));
@@ -95,18 +120,6 @@ function shopScreen(host, { t }, picked) {
     form.end();
     pipeline.destroy();
   }
-}
-
-/** What this is, and where to see it go wrong. @param {import('../i18n/i18n.js').Translate} t */
-function intro(t) {
-  const link = (/** @type {string} */ to, /** @type {string} */ key, kind = '') => element('a', { class: `button ${kind}`, href: to }, t(key));
-  return element('section', { class: 'intro' },
-    element('div', {}, element('h1', {}, t('shop.title')), element('p', { class: 'lead' }, t('shop.lead'))),
-    element('div', { class: 'row' },
-      element('span', {}, t('shop.first')),
-      link('#/lab?preset=naive&failure=crash-after-commit', 'shop.lose', 'primary'),
-      link('#/lab?preset=outbox-only&failure=crash-before-mark', 'shop.double', 'primary'),
-      link('#/guide', 'shop.guide')));
 }
 
 /** @param {string} id @param {string} title @param {string} words @param {...Node} parts */

@@ -2,10 +2,12 @@
 
 import { element } from './element.js';
 
+/** @import { Translate } from './types.js' */
+
 /** More requests than this don't wait at once: a shop that is away gets no crowd of its own. */
 const MOST_OPEN = 30;
 
-/** @param {import('../i18n/i18n.js').Translate} t @param {{rate: number}} draft @param {() => Promise<{ok: boolean}>} place */
+/** @param {Translate} t @param {{rate: number}} draft @param {() => Promise<{ok: boolean}>} place */
 export function steadyRate(t, draft, place) {
   const counts = { accepted: 0, refused: 0, open: 0 };
   /** @type {ReturnType<typeof setInterval> | undefined} */

@@ -3,6 +3,8 @@
 
 import { element } from './element.js';
 
+/** @import { Design, Table, Translate, Value } from './types.js' */
+
 /** A region that scrolls must be reachable by keyboard. It is looked at after its layout, when looking costs nothing. */
 const sizes = new ResizeObserver((entries) => {
   const places = new Set(entries.map(({ target }) => /** @type {HTMLElement} */ (target.closest('[data-table]'))));
@@ -20,7 +22,7 @@ export class TableView {
   #design;
   #t;
 
-  /** @param {string} name @param {import('./tables.js').Design} design @param {import('../i18n/i18n.js').Translate} t */
+  /** @param {string} name @param {Design} design @param {Translate} t */
   constructor(name, design, t) {
     this.#design = design;
     this.#t = t;
@@ -28,14 +30,14 @@ export class TableView {
       element('span', { class: kind === 'action' ? 'visually-hidden' : null }, label)));
     const table = element('table', { 'aria-labelledby': `h-${name}` }, element('thead', {}, element('tr', {}, ...heads)), this.#body);
     this.#place = element('div', { class: 'rows', 'data-table': name, role: 'region', 'aria-labelledby': `h-${name}`, dir: 'ltr' }, table, this.#note);
-    this.root = element('section', { class: 'card', 'aria-labelledby': `h-${name}` },
+    this.root = element('div', { class: 'card' },
       element('header', { class: 'card-head' }, element('h3', { id: `h-${name}`, dir: 'ltr' }, design.title), this.#count), this.#place);
     sizes.observe(this.#place);
     sizes.observe(table);
     this.#say(t('shop.table-waits'));
   }
 
-  /** @param {import('./live.js').Table | undefined} table nothing where it can't be read just now */
+  /** @param {Table | undefined} table nothing where it can't be read just now */
   show(table) {
     this.#place.classList.toggle('stale', !table);
     if (!table) return this.#say(this.#t('shop.table-unread'));
@@ -45,7 +47,7 @@ export class TableView {
     this.#say(rows.length === 0 ? this.#t('shop.table-empty') : rows.length < total ? this.#t('shop.table-part', { n: rows.length, all: total }) : '');
   }
 
-  /** @param {string[]} columns @param {import('./live.js').Value[][]} rows */
+  /** @param {string[]} columns @param {Value[][]} rows */
   #draw(columns, rows) {
     const keyAt = Math.max(0, columns.indexOf(this.#design.key));
     const kept = new Set(rows.map((values) => String(values[keyAt])));
@@ -62,7 +64,7 @@ export class TableView {
     }
   }
 
-  /** @param {string} key @param {string[]} columns @param {import('./live.js').Value[]} values */
+  /** @param {string} key @param {string[]} columns @param {Value[]} values */
   #record(key, columns, values) {
     const drawn = JSON.stringify(values);
     const known = this.#rows.get(key);

@@ -5,13 +5,7 @@ import { TableView } from './table-view.js';
 import { cancelButton } from './timeline.js';
 import { CANCELLABLE, id, number, status, text, time } from './values.js';
 
-/**
- * One column on the page. It may draw on several columns of the snapshot.
- *
- * @typedef {import('./scene.js').Row} Row
- * @typedef {{label: string, show: (row: Row) => Node | string, kind?: 'number' | 'wide' | 'time' | 'action'}} Column
- * @typedef {{title: string, key: string, columns: Column[]}} Design
- */
+/** @import { Column, Design, Row, Say, Table, Translate } from './types.js' */
 
 /** @type {(label: string, show: (value: any) => Node | string, kind?: Column['kind']) => (from?: string) => Column} */
 const column = (label, show, kind) => (from = label) => ({ label, kind, show: (row) => show(row[from]) });
@@ -19,17 +13,18 @@ const order = column('order', id);
 const at = (/** @type {string} */ label, /** @type {string} */ from) => column(label, time, 'time')(from);
 const count = (/** @type {string} */ label, /** @type {string} */ from = label) => column(label, number, 'number')(from);
 const words = (/** @type {string} */ label, /** @type {string} */ from = label) => column(label, text, 'wide')(from);
+const type = column('type', text)();
 const state = column('status', status)();
 
 /** @type {(title: string) => Design} */
 const outbox = (title) => ({ title, key: 'id', columns: [
-  count('#', 'id'), words('type'), order('aggregateId'), count('v', 'version'), state, count('tries'),
-  words('claimed by', 'claimedBy'), words('last error', 'lastError'), at('written', 'occurredOn'), at('sent', 'sentAt'),
+  count('#', 'id'), type, order('aggregateId'), count('v', 'version'), state, count('tries'),
+  at('written', 'occurredOn'), at('sent', 'sentAt'), words('claimed by', 'claimedBy'), words('last error', 'lastError'),
 ] });
 /** @type {(title: string) => Design} */
 const inbox = (title) => ({ title, key: 'messageId', columns: [column('message', id)('messageId'), at('processed', 'processedAt')] });
 
-/** @param {import('../i18n/i18n.js').Translate} t @param {import('./controls.js').Say} say @param {(order: string) => void} follow */
+/** @param {Translate} t @param {Say} say @param {(order: string) => void} follow */
 export function tables(t, say, follow) {
   /** @param {Row} row */
   const actions = (row) => element('div', { class: 'row' },
@@ -45,13 +40,13 @@ export function tables(t, say, follow) {
     reservations: { title: 'inventory.reservations', key: 'orderId', columns: [order('orderId'), state, words('lines'), at('updated', 'updatedAt')] },
     stock: { title: 'inventory.stock_items', key: 'sku', columns: [words('sku'), count('on hand', 'onHand'), count('reserved'), count('available')] },
     inventoryOutbox: outbox('inventory.outbox_messages'),
-    parked: { title: 'parked_messages', key: 'parkedId', columns: [words('consumer'), column('message', id)('messageId'), words('type'),
+    parked: { title: 'parked_messages', key: 'parkedId', columns: [words('consumer'), column('message', id)('messageId'), type,
       words('reason'), words('detail'), at('parked', 'parkedAt')] },
   };
   const views = Object.entries(designs).map(([name, design]) => ({ name, view: new TableView(name, design, t) }));
   return {
     parts: views.map(({ view }) => view.root),
-    /** @param {Record<string, import('./live.js').Table>} shown */
+    /** @param {Record<string, Table>} shown */
     show: (shown) => views.forEach(({ name, view }) => view.show(shown[name])),
   };
 }

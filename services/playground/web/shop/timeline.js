@@ -5,15 +5,15 @@ import { button, element } from './element.js';
 import { messageOf, rowsOf, shortId } from './scene.js';
 import { CANCELLABLE, moment, status, time } from './values.js';
 
-/** @typedef {{at: string, what: string, message?: string, order?: number}} Event */
+/** @import { Happening, Row, Say, Snapshot, Translate } from './types.js' */
 
-/** @param {import('../i18n/i18n.js').Translate} t @param {import('./controls.js').Say} say */
+/** @param {Translate} t @param {Say} say */
 export function timeline(t, say) {
   const place = element('div', { class: 'timeline', id: 'timeline' });
   let drawn = '';
   return { place, show };
 
-  /** @param {import('./live.js').Snapshot} snapshot @param {string | null} orderId */
+  /** @param {Snapshot} snapshot @param {string | null} orderId */
   function show(snapshot, orderId) {
     const order = rowsOf(snapshot, 'orders').find((row) => row.orderId === orderId);
     const events = orderId === null ? [] : eventsOf(snapshot, orderId);
@@ -29,14 +29,14 @@ export function timeline(t, say) {
     if (focused) /** @type {HTMLElement | null} */ (place.querySelector(`[data-act="${focused}"]`))?.focus();
   }
 
-  /** @param {import('./scene.js').Row} order */
+  /** @param {Row} order */
   function head(order) {
     const actions = CANCELLABLE.includes(String(order.status)) ? [cancelButton(t, say, order, 'cancel')] : [];
     return element('div', { class: 'row' }, element('code', { title: String(order.orderId), dir: 'ltr' }, shortId(order.orderId)), status(order.status),
       element('span', { class: 'facts' }, element('bdi', {}, String(order.customerId)), ' · ', element('bdi', { dir: 'ltr' }, String(order.lines ?? ''))), ...actions);
   }
 
-  /** @param {Event} event @param {Event} first @param {boolean} lab */
+  /** @param {Happening} event @param {Happening} first @param {boolean} lab */
   function entry({ at, what, message }, first, lab) {
     const since = moment(at) - moment(first.at);
     const again = lab && message ? [button(t('shop.redeliver'), () => redeliver(message), { 'data-act': message, 'aria-label': t('shop.redeliver-name', { name: shortId(message) }) })] : [];
@@ -51,7 +51,7 @@ export function timeline(t, say) {
   }
 }
 
-/** @param {import('../i18n/i18n.js').Translate} t @param {import('./controls.js').Say} say @param {import('./scene.js').Row} order @param {string} [act] */
+/** @param {Translate} t @param {Say} say @param {Row} order @param {string} [act] */
 export function cancelButton(t, say, order, act) {
   const name = shortId(order.orderId);
   return button(t('shop.cancel'), async () => {
@@ -61,9 +61,9 @@ export function cancelButton(t, say, order, act) {
   }, { 'aria-label': t('shop.cancel-name', { order: name }), 'data-act': act ?? null });
 }
 
-/** @param {import('./live.js').Snapshot} snapshot @param {string} orderId @returns {Event[]} */
+/** @param {Snapshot} snapshot @param {string} orderId @returns {Happening[]} */
 function eventsOf(snapshot, orderId) {
-  /** @type {Event[]} */
+  /** @type {Happening[]} */
   const events = [];
   const add = (/** @type {unknown} */ at, /** @type {string} */ what, /** @type {string} */ message = '') => {
     if (typeof at === 'string') events.push({ at, what, message: message.startsWith('#') ? '' : message });

@@ -2,6 +2,8 @@
 
 import { element, pill } from './element.js';
 
+/** @import { Value } from './types.js' */
+
 /** Ids of version 7 begin with the time and look alike there; their ends differ. */
 const SHORT_ID = 8;
 
@@ -17,7 +19,7 @@ export const TONES = {
   Cancelling: 'ending',
 };
 
-/** @param {import('./live.js').Value} value */
+/** @param {Value} value */
 export function id(value) {
   if (value === null || value === '') return none();
   const text = String(value);
@@ -25,18 +27,18 @@ export function id(value) {
   return element('code', { title: text }, short);
 }
 
-/** @param {import('./live.js').Value} value */
+/** @param {Value} value */
 export function status(value) {
   const text = String(value ?? 'unknown');
   return pill(TONES[text] ?? 'ended', text);
 }
 
-/** @param {import('./live.js').Value} value the time as RFC 3339, or as PostgreSQL writes it */
+/** @param {Value} value the time as RFC 3339, or as PostgreSQL writes it */
 export function moment(value) {
   return new Date(String(value).replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).getTime();
 }
 
-/** @param {import('./live.js').Value} value */
+/** @param {Value} value */
 export function time(value) {
   if (value === null) return none();
   const at = new Date(moment(value));
@@ -45,14 +47,14 @@ export function time(value) {
   return element('time', { datetime: at.toISOString(), title: String(value), dir: 'ltr' }, day + timeOfDay(at));
 }
 
-/** @param {import('./live.js').Value} value */
+/** @param {Value} value */
 export function text(value) {
   return value === null || value === '' ? none() : element('bdi', {}, String(value));
 }
 
 const wholeNumbers = new Intl.NumberFormat('en');
 
-/** @param {import('./live.js').Value} value */
+/** @param {Value} value */
 export function number(value) {
   return typeof value === 'number' ? wholeNumbers.format(value) : text(value);
 }
