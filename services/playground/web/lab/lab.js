@@ -27,7 +27,7 @@ export function mount(host, context) {
   let params = {};
   readLab().then(
     (lab) => { if (!isGone) view = new LabView(host, context, lab, params); },
-    ({ message }) => host.append(element('p', { class: 'banner', role: 'alert' }, message)),
+    ({ message }) => host.append(element('p', { class: 'banner', role: 'alert' }, context.t('lab.absent', { reason: message }))),
   );
   return {
     update(/** @type {{params: Record<string, string>}} */ state) {
@@ -190,7 +190,7 @@ class LabView {
 
   /** @param {Progress} progress */
   #onProgress(progress) {
-    if (progress.done < this.#progress.done) this.cells = {};
+    if (progress.running && progress.done === 0) this.cells = {};
     for (const [row, cells] of Object.entries(progress.cells)) this.cells[row] = { ...this.cells[row], ...cells };
     this.#progress = progress;
     this.#drawMatrix();

@@ -14,6 +14,7 @@ export default flat('lab', {
   run: 'Run',
   running: 'Processes start, one thing breaks, all heals …',
   idle: 'Press Run: it takes about three seconds.',
+  absent: 'The lab can’t be reached: {reason}',
   error: 'The run did not succeed: {reason}',
   recorded: 'This page shows recorded runs only. To run this combination, clone the project and:',
   switchOn: 'Now switch “{name}” on',

@@ -1,4 +1,4 @@
-// واژه‌های آزمایشگاه، با همان شناسه‌های lab.json.
+// The lab in Persian. The other language file says how it is laid out.
 
 import { flat } from '../../lab/flat.js';
 
@@ -14,6 +14,7 @@ export default flat('lab', {
   run: 'اجرا',
   running: 'پردازه‌ها راه می‌افتند، چیزی خراب می‌شود، همه‌چیز ترمیم می‌شود…',
   idle: 'دکمهٔ اجرا را بزنید؛ حدود سه ثانیه طول می‌کشد.',
+  absent: 'آزمایشگاه در دسترس نیست: {reason}',
   error: 'اجرا به سرانجام نرسید: {reason}',
   recorded: 'این صفحه فقط اجراهای ضبط‌شده را نشان می‌دهد. برای اجرای این ترکیب، پروژه را بگیرید و بزنید:',
   switchOn: 'حالا «{name}» را روشن کنید',
