@@ -120,7 +120,6 @@ export default flat('lab', {
     'orders-relay-2': 'second relay',
     'inventory-db': 'inventory database',
     'inventory-relay': 'inventory relay',
-    'text-gateway': 'text gateway',
     lab: 'lab',
   },
   step: {

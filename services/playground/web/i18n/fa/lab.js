@@ -120,7 +120,6 @@ export default flat('lab', {
     'orders-relay-2': 'رلهٔ دوم',
     'inventory-db': 'پایگاه‌دادهٔ انبار',
     'inventory-relay': 'رلهٔ انبار',
-    'text-gateway': 'درگاه پیامک',
     lab: 'آزمایشگاه',
   },
   step: {
