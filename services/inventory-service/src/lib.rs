@@ -18,6 +18,7 @@ use inbox::parked::Replayer;
 use inbox::{Cleaner, Consumer, RetentionOptions};
 use service_kit::admin::parked_messages;
 use service_kit::health::Health;
+use service_kit::lab;
 use service_kit::metrics::{Links, Metrics};
 use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
@@ -59,7 +60,8 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         .source(Links { broker: consumer.health().broker, database: consumer.health().database });
     let admin = settings.admin.token()?;
     let router = api::router(api::Api { db, admin: admin.clone() })
-        .merge(parked_messages(replayer, admin, settings.retention.inbox()))
+        .merge(parked_messages(replayer, admin.clone(), settings.retention.inbox()))
+        .merge(lab::router(admin))
         .merge(health.router())
         .merge(metrics.router());
 

@@ -20,6 +20,7 @@ use inbox::parked::Replayer;
 use inbox::{Cleaner, Consumer, RetentionOptions};
 use service_kit::admin::parked_messages;
 use service_kit::health::Health;
+use service_kit::lab;
 use service_kit::metrics::{Links, Metrics};
 use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
@@ -61,7 +62,8 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let relays = outbox::hint_sender(&db, shutdown.clone());
     let admin = settings.admin.token()?;
     let router = api::router(api::Api { db, relays })
-        .merge(parked_messages(replayer, admin, settings.retention.inbox()))
+        .merge(parked_messages(replayer, admin.clone(), settings.retention.inbox()))
+        .merge(lab::router(admin))
         .merge(health.router())
         .merge(metrics.router());
 
