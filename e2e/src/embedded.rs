@@ -2,6 +2,7 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use reqwest::StatusCode;
 use serde_json::Value;
@@ -72,6 +73,32 @@ impl Embedded {
         self.api(10).snapshot().await
     }
 
+    /// Waits until the page shows this number.
+    pub async fn counter_becomes(&self, counter: &str, number: u64) {
+        eventually(&format!("{counter} becomes {number}"), || async {
+            self.snapshot().await["counters"][counter] == number
+        })
+        .await;
+    }
+
+    /// The id of a message in an outbox, as the page shows it: the first one about an order.
+    ///
+    /// # Panics
+    /// The page's table lacks a column.
+    pub async fn message_about(&self, outbox: &str, order: &str) -> String {
+        eventually_some("the message about the order", || async {
+            let snapshot = self.snapshot().await;
+            let table = &snapshot["tables"][outbox];
+            let columns = table["columns"].as_array().expect("columns");
+            let place = |name| columns.iter().position(|column| column == name).expect("a column");
+            let (id, about) = (place("messageId"), place("aggregateId"));
+            let row =
+                table["rows"].as_array().expect("rows").iter().rfind(|row| row[about] == order);
+            row.and_then(|row| row[id].as_str().map(str::to_owned))
+        })
+        .await
+    }
+
     /// Places an order, through the page.
     ///
     /// # Panics
@@ -131,7 +158,9 @@ impl Drop for Embedded {
 /// There are none.
 #[must_use]
 pub fn free_ports() -> u16 {
-    let start = 20_000 + u16::try_from(std::process::id() % 1000).expect("small") * 20;
+    static FURTHER: AtomicU16 = AtomicU16::new(0);
+    let further = FURTHER.fetch_add(20, Ordering::Relaxed);
+    let start = 20_000 + u16::try_from(std::process::id() % 1000).expect("small") * 20 + further;
     (start..60_000)
         .step_by(20)
         .find(|base| {

@@ -34,8 +34,7 @@ async fn orders_are_taken_while_the_broker_is_stopped_and_confirmed_after_its_st
     let shop = Embedded::open(folder.path(), &[]);
     assert_eq!(shop.snapshot().await["broker"]["state"], "stopped", "it is written down");
     orders.push(shop.place().await);
-    let counters = shop.snapshot().await["counters"].clone();
-    assert_eq!(counters["ordersBacklog"], 2);
+    shop.counter_becomes("ordersBacklog", 2).await;
 
     assert_eq!(tell(&shop, "start").await.0, StatusCode::NO_CONTENT);
     assert_eq!(tell(&shop, "start").await.0, StatusCode::CONFLICT);

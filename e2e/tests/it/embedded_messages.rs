@@ -17,33 +17,17 @@ async fn post(shop: &Embedded, path: &str, body: Value) -> (StatusCode, Value) {
     shop.api(10).post(path, &body).await
 }
 
-/// The id of the newest message in an outbox.
-async fn newest_message(shop: &Embedded, table: &str) -> String {
-    let snapshot = shop.snapshot().await;
-    let table = &snapshot["tables"][table];
-    let columns = table["columns"].as_array().expect("columns");
-    let index = columns.iter().position(|column| column == "messageId").expect("a column");
-    table["rows"][0][index].as_str().expect("an id").to_owned()
-}
-
-async fn duplicates_become(shop: &Embedded, count: u64) {
-    eventually(&format!("{count} known duplicates"), || async {
-        shop.snapshot().await["counters"]["duplicates"] == count
-    })
-    .await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_that_is_delivered_again_is_a_known_duplicate_and_has_its_effect_once() {
     let (_folder, shop) = shop();
-    shop.is_confirmed().await;
-    duplicates_become(&shop, 0).await;
+    let order = shop.is_confirmed().await;
+    shop.counter_becomes("duplicates", 0).await;
     for (index, outbox) in ["ordersOutbox", "inventoryOutbox"].into_iter().enumerate() {
-        let id = newest_message(&shop, outbox).await;
+        let id = shop.message_about(outbox, &order).await;
         let (status, body) =
             post(&shop, &format!("/api/messages/{id}/redeliver"), Value::Null).await;
         assert_eq!(status, StatusCode::ACCEPTED, "{body}");
-        duplicates_become(&shop, u64::try_from(index + 1).expect("small")).await;
+        shop.counter_becomes("duplicates", u64::try_from(index + 1).expect("small")).await;
     }
     let snapshot = shop.snapshot().await;
     for table in ["reservations", "orders", "inventoryOutbox", "ordersInbox"] {
@@ -70,7 +54,7 @@ async fn a_message_that_nobody_can_read_is_parked_and_discarded_through_the_page
     })
     .await;
     assert_eq!(parked["reason"], "malformed_body");
-    assert_eq!(shop.snapshot().await["counters"]["parked"], 1);
+    shop.counter_becomes("parked", 1).await;
     shop.is_confirmed().await; // those behind it flow
 
     let path = format!("/api/parked/inventory/{}", parked["parkedId"].as_str().expect("an id"));
@@ -79,7 +63,7 @@ async fn a_message_that_nobody_can_read_is_parked_and_discarded_through_the_page
     let reason = json!({"reason": "poison"});
     let (status, body) = post(&shop, &format!("{path}/discard"), reason).await;
     assert_eq!((status, &body["state"]), (StatusCode::OK, &json!("discarded")));
-    assert_eq!(shop.snapshot().await["counters"]["parked"], 0);
+    shop.counter_becomes("parked", 0).await;
     let (_, details) = page.get(&path).await;
     assert_eq!(details["actions"][0]["actor"], "page", "it is written down who did it");
     assert_eq!(page.get("/api/parked/orders").await.1["items"], json!([]));
@@ -90,7 +74,7 @@ async fn dead(shop: &Embedded, db: &impl ConnectionTrait) -> (String, String) {
     let frozen = post(shop, "/api/processes/orders-relay/freeze", Value::Null).await;
     assert_eq!(frozen.0, StatusCode::NO_CONTENT);
     let order = shop.place().await;
-    let id = newest_message(shop, "ordersOutbox").await;
+    let id = shop.message_about("ordersOutbox", &order).await;
     let spoil = format!("UPDATE outbox_messages SET headers = '[]' WHERE message_id = '{id}'");
     db.execute_unprepared(&spoil).await.expect("spoilt");
     let thawed = post(shop, "/api/processes/orders-relay/thaw", Value::Null).await;
@@ -110,7 +94,7 @@ async fn a_dead_message_is_retried_or_discarded_through_the_page() {
     let url = format!("sqlite://{}", folder.path().join("orders.db").display());
     let db = test_kit::connect(&url).expect("a pool");
     let (order, id) = dead(&shop, &db).await;
-    assert_eq!(shop.snapshot().await["counters"]["dead"], 1);
+    shop.counter_becomes("dead", 1).await;
     let repair = "UPDATE outbox_messages SET headers = '{}'";
     db.execute_unprepared(repair).await.expect("repaired");
     let (status, body) = post(&shop, &format!("/api/outbox/orders/{id}/retry"), json!({})).await;
@@ -122,7 +106,7 @@ async fn a_dead_message_is_retried_or_discarded_through_the_page() {
     let path = format!("/api/outbox/orders/{id}");
     let (status, body) = post(&shop, &format!("{path}/discard"), reason).await;
     assert_eq!((status, &body["state"]), (StatusCode::OK, &json!("discarded")));
-    assert_eq!(shop.snapshot().await["counters"]["dead"], 0);
+    shop.counter_becomes("dead", 0).await;
     let (_, details) = shop.api(10).get(&path).await;
     assert_eq!(details["actions"][0]["actor"], "page");
     assert_eq!(shop.api(10).get("/api/outbox/inventory").await.0, StatusCode::OK);

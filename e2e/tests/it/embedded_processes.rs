@@ -102,8 +102,7 @@ async fn a_frozen_process_does_nothing_until_it_is_thawed() {
     .await;
 
     let id = shop.place().await;
-    let snapshot = shop.snapshot().await;
-    assert_eq!(snapshot["counters"]["ordersBacklog"], 1);
+    shop.counter_becomes("ordersBacklog", 1).await;
     is_done(&shop, "orders-relay", "thaw").await;
     shop.becomes_confirmed(&id).await;
     let thawed = process(&shop, "orders-relay").await;
