@@ -5,6 +5,8 @@
 mod api;
 mod decision;
 mod entity;
+#[cfg(feature = "lab")]
+pub mod lab;
 mod order_events;
 mod release;
 mod reserve;
@@ -18,7 +20,6 @@ use inbox::parked::Replayer;
 use inbox::{Cleaner, Consumer, RetentionOptions};
 use service_kit::admin::parked_messages;
 use service_kit::health::Health;
-use service_kit::lab;
 use service_kit::metrics::{Links, Metrics};
 use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
@@ -61,7 +62,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let admin = settings.admin.token()?;
     let router = api::router(api::Api { db, admin: admin.clone() })
         .merge(parked_messages(replayer, admin.clone(), settings.retention.inbox()))
-        .merge(lab::router(admin))
+        .merge(service_kit::lab::router(admin))
         .merge(health.router())
         .merge(metrics.router());
 

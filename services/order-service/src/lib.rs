@@ -6,6 +6,8 @@ mod api;
 mod cancel_order;
 mod entity;
 mod idempotency;
+#[cfg(feature = "lab")]
+pub mod lab;
 mod new_order;
 mod order_status;
 mod order_view;
@@ -20,7 +22,6 @@ use inbox::parked::Replayer;
 use inbox::{Cleaner, Consumer, RetentionOptions};
 use service_kit::admin::parked_messages;
 use service_kit::health::Health;
-use service_kit::lab;
 use service_kit::metrics::{Links, Metrics};
 use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
@@ -63,7 +64,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let admin = settings.admin.token()?;
     let router = api::router(api::Api { db, relays })
         .merge(parked_messages(replayer, admin.clone(), settings.retention.inbox()))
-        .merge(lab::router(admin))
+        .merge(service_kit::lab::router(admin))
         .merge(health.router())
         .merge(metrics.router());
 

@@ -1,79 +1,56 @@
-//! `/lab/…` of the relay, for learning and for tests: messages that no healthy relay publishes.
+//! The relay as the lab runs it: the same loop, and the mistakes that `MISTAKES` names. Not in
+//! production builds.
 
-use std::sync::Arc;
+use anyhow::Context;
+use mistakes::{
+    Mistake, Mistakes, claim_without_lock, confirm_lost, mark_before_confirm,
+    publish_without_mandatory,
+};
+use outbox::Relay;
+use service_kit::health::Health;
+use service_kit::tasks::Tasks;
+use service_kit::{program, server, telemetry};
+use transport::TransportOptions;
 
-use axum::Router;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::routing::post;
-use outbox::dead_letters::MessageKey;
-use outbox::{RelayOptions, message_of};
-use sea_orm::DatabaseConnection;
-use service_kit::Problem;
-use service_kit::admin::AdminToken;
-use service_kit::server::in_background;
-use transport::{Headers, Message, MessageId, Outcome, Properties, Transport};
+use crate::Settings;
 
-/// What the calls work on.
-#[derive(Clone)]
-pub(crate) struct Lab {
-    pub(crate) db: DatabaseConnection,
-    pub(crate) transport: Arc<dyn Transport>,
-    pub(crate) options: RelayOptions,
-    pub(crate) token: AdminToken,
-}
-
-pub(crate) fn router(lab: Lab) -> Router {
-    Router::new()
-        .route("/lab/messages/{id}/publish-again", post(publish_again))
-        .route("/lab/poison", post(poison))
-        .with_state(lab)
-}
-
-/// Publishes a message of the outbox once more, whatever its state. Its row stays as it is.
-async fn publish_again(
-    State(lab): State<Lab>,
-    headers: HeaderMap,
-    Path(id): Path<String>,
-) -> Result<StatusCode, Problem> {
-    lab.token.check(&headers)?;
-    let key: MessageKey =
-        id.parse().map_err(|error| Problem::bad_request(format!("message id: {error}")))?;
-    in_background(async move {
-        let message = message_of(&lab.db, &key, &lab.options).await?;
-        let message = message.ok_or_else(|| Problem::not_found(format!("no message {key}")))?;
-        publish(&*lab.transport, message).await
-    })
-    .await?
-}
-
-/// Publishes a message that says it is an order and is no JSON.
-async fn poison(State(lab): State<Lab>, headers: HeaderMap) -> Result<StatusCode, Problem> {
-    lab.token.check(&headers)?;
-    let kind = "OrderPlaced";
-    let message = Message {
-        routing_key: (lab.options.routing_key)(kind),
-        properties: Properties {
-            message_id: Some(MessageId::generate().to_string()),
-            kind: Some(kind.to_owned()),
-            content_type: Some("application/json".to_owned()),
-            app_id: Some("lab".to_owned()),
-            ..Properties::default()
-        },
-        headers: Headers::from([("schema-version".to_owned(), 1.into())]),
-        body: b"{\"orderId\": poison".to_vec(),
+/// Runs the relay until it is told to stop.
+///
+/// # Errors
+/// A setting is invalid, or the port is taken.
+pub async fn run(settings: Settings) -> anyhow::Result<()> {
+    let app_id = settings.relay.relay_app_id.clone();
+    telemetry::start(&settings.log, &format!("relay of {app_id}"))?;
+    let mistakes = Mistakes::from_environment()?;
+    let shutdown = program::shutdown_token(&settings.life);
+    let name = std::env::var("LAB_PROCESS").unwrap_or_else(|_| format!("relay-of-{app_id}"));
+    let db = settings.database.pool(&name)?;
+    let options = TransportOptions {
+        confirm_timeout: settings.relay.confirm_timeout(),
+        ..settings.broker.options(&name)
     };
-    in_background(async move { publish(&*lab.transport, message).await }).await?
-}
-
-/// On a session of its own: that of the relay's loop is none of our business.
-async fn publish(transport: &dyn Transport, message: Message) -> Result<StatusCode, Problem> {
-    let away = |reason: String| Problem::new(StatusCode::SERVICE_UNAVAILABLE).detail(reason);
-    let publisher = transport.publisher().await.map_err(|error| away(error.one_line()))?;
-    let published = publisher.publish(&[message]).await;
-    match (published.outcomes.as_slice(), published.lost) {
-        ([Outcome::Confirmed], _) => Ok(StatusCode::ACCEPTED),
-        (_, Some(error)) => Err(away(error.one_line())),
-        (outcomes, None) => Err(away(format!("the broker did not take it: {outcomes:?}"))),
+    let mut transport = settings.broker.transport(contracts::topology(), options)?;
+    transport = confirm_lost::transport(transport);
+    if mistakes.has(Mistake::PublishWithoutMandatory) {
+        transport = publish_without_mandatory::transport(transport);
     }
+    if mistakes.has(Mistake::MarkBeforeConfirm) {
+        transport = mark_before_confirm::transport(transport);
+    }
+    let listener = server::bind(settings.http_addr).await?;
+    let health = Health::default().requires_table(&db, "outbox_messages");
+    let mut tasks = Tasks::new(shutdown.clone());
+    let health = if mistakes.has(Mistake::ClaimWithoutLock) {
+        let relay = claim_without_lock::Relay { db, transport, app_id };
+        tasks.start("relay", relay.run(shutdown.clone()));
+        health
+    } else {
+        let relay =
+            Relay::new(db, transport, settings.relay.options(name)).context("relay settings")?;
+        let health = health.requires_link("broker", relay.health().broker);
+        tasks.start("relay", relay.run(shutdown.clone()));
+        health
+    };
+    server::announce(&listener, "outbox-relay");
+    tasks.beside(server::serve(listener, health.router(), shutdown)).await
 }

@@ -4,10 +4,12 @@
 mod admin;
 mod cleanup;
 #[cfg(feature = "lab")]
-mod lab;
+pub mod lab;
 mod metrics;
 mod operate;
 mod settings;
+#[cfg(feature = "lab")]
+mod trouble;
 
 use std::process::ExitCode;
 
@@ -54,7 +56,7 @@ pub async fn relay(settings: Settings) -> anyhow::Result<()> {
     let token = settings.admin.token()?;
     let lab = service_kit::lab::router(token.clone());
     #[cfg(feature = "lab")]
-    let lab = lab.merge(lab::router(lab::Lab {
+    let lab = lab.merge(trouble::router(trouble::Trouble {
         db: db.clone(),
         transport: transport.clone(),
         options: options.clone(),

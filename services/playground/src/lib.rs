@@ -9,6 +9,8 @@ mod data_folder;
 mod duplicates;
 mod elsewhere;
 mod guard;
+#[cfg(feature = "lab")]
+mod lab;
 mod live;
 mod page;
 mod process_view;
@@ -31,6 +33,8 @@ use service_kit::{program, server, telemetry};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "lab")]
+pub use crate::lab::{ExperimentProgram, LabCommand};
 use broker::{Broker, Switch};
 use data_folder::DataFolder;
 pub use elsewhere::{Invocation as PageInvocation, PageSettings, page as run_page};
