@@ -89,12 +89,10 @@ pub struct PageSettings {
     pub(crate) life: LifeSettings,
 }
 
-/// Who runs the processes.
+/// Who runs the processes: nobody whom the page knows, or Docker Compose by the file of this project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Commands {
-    /// Nobody whom the page knows.
     None,
-    /// Docker Compose, by the file of this project.
     Compose,
 }
 
