@@ -12,6 +12,7 @@ mod embedded_processes;
 mod guard;
 mod headers;
 mod healthcheck;
+mod lab;
 mod many_relays;
 mod messages;
 mod metrics;

@@ -101,6 +101,8 @@ fn page(
         let processes = Processes::Children(supervisor.controls());
         router = router.merge(trouble::router(Trouble { processes, broker, services }));
     }
+    #[cfg(feature = "lab")]
+    let router = router.merge(lab::router(lab::lab()?, shutdown.clone()));
     let router = router.merge(health.router());
     Ok(router.layer(from_fn(same_origin)).layer(from_fn_with_state(hosts, known_host)))
 }
