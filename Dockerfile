@@ -2,6 +2,8 @@
 #
 #   docker build --target order-service -t once-shop/order-service .
 #
+# With `--build-arg LAB=on` they have crash points and calls that break them, for learning: never in production.
+#
 # Nothing here is tied to a processor: `docker buildx build --platform linux/amd64,linux/arm64` builds for both.
 # There is no `# syntax=` line, so nothing but the two base images is fetched from a registry.
 
@@ -9,10 +11,13 @@
 
 FROM rust:1.95-slim-trixie AS rust
 WORKDIR /shop
-# By package, without the feature `lab`: no image has a crash point in it.
+# By package, without default features: what the feature `lab` brings is in no image that does not ask for it.
+ARG LAB=off
 # No link-time optimization: for five programs it took four times as long as compiling everything, dependencies included.
 ENV CARGO_INCREMENTAL=0 \
     CARGO_PROFILE_RELEASE_LTO=false \
+    LAB=$LAB \
+    LAB_FEATURES="--features order-service/lab,inventory-service/lab,outbox-relay/lab,playground/lab" \
     PROGRAMS="-p order-service -p inventory-service -p outbox-relay -p migrations -p playground --no-default-features"
 
 # The workspace with every source file left out. What comes out of this stage changes only with a manifest or the lock
@@ -30,13 +35,13 @@ RUN cd /all \
 
 FROM rust AS dependencies
 COPY --from=manifests /shop .
-RUN cargo build --locked --release $PROGRAMS
+RUN cargo build --locked --release $PROGRAMS $([ "$LAB" = on ] && echo "$LAB_FEATURES")
 
 FROM dependencies AS build
 COPY . .
 # The files of a check-out may be older than the empty ones that were just compiled, and Cargo goes by the time.
 RUN find migrations services shared -name '*.rs' -exec touch {} + \
-    && cargo build --locked --release $PROGRAMS \
+    && cargo build --locked --release $PROGRAMS $([ "$LAB" = on ] && echo "$LAB_FEATURES") \
     && mkdir /programs \
     && cd target/release \
     && cp order-service inventory-service outbox-relay migrate playground /programs

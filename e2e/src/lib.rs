@@ -3,6 +3,7 @@
 
 mod api;
 mod broker;
+mod embedded;
 mod lab_site;
 mod onlooker;
 mod process;
@@ -10,6 +11,7 @@ mod shop;
 
 pub use api::{Api, order_of};
 pub use broker::{BrokerOutage, message};
+pub use embedded::{Embedded, free_ports, send};
 pub use lab_site::{EmbeddedSites, ServerSites};
 pub use process::{Part, Process, shop_binary};
 pub use shop::Shop;

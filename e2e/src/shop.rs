@@ -219,9 +219,18 @@ impl Shop {
     /// It did not start.
     #[must_use]
     pub async fn start_page(&self) -> Process {
+        self.start_page_with(&[]).await
+    }
+
+    /// The same, with more settings.
+    ///
+    /// # Panics
+    /// It did not start.
+    #[must_use]
+    pub async fn start_page_with(&self, more: &[(&'static str, String)]) -> Process {
         let url = |part| self.processes.get(&part).expect("the process runs").url().to_owned();
         let onlooker = self.onlooker().await.expect("users who may look");
-        Process::start_page(&[
+        let mut settings = vec![
             ("ORDERS_URL", url(Part::Orders)),
             ("INVENTORY_URL", url(Part::Inventory)),
             ("ORDERS_RELAY_URL", url(Part::OrdersRelay)),
@@ -229,7 +238,9 @@ impl Shop {
             ("ORDERS_DATABASE_URL", onlooker.by(&self.orders_url)),
             ("INVENTORY_DATABASE_URL", onlooker.by(&self.inventory_url)),
             ("BROKER_URL", onlooker.by(&self.shop_broker_url)),
-        ])
+        ];
+        settings.extend(more.iter().cloned());
+        Process::start_page(&settings)
     }
 
     /// Users of databases and broker who may look, and nothing more.

@@ -73,3 +73,36 @@ fn crash(id: &str) {
 fn restarts(id: &str) -> u32 {
     inspect(id, "{{.RestartCount}}").parse().expect("a number")
 }
+
+/// The page has neither Docker's socket nor any right over containers: the process itself aborts when it is
+/// asked with the token, and Docker does what it does after every crash.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pages_button_kills_one_instance_of_each_process_and_docker_starts_it_again() {
+    let stack = Stack::up(&[]);
+    let load = Load::start(&stack).await;
+    let page = stack.api("PAGE_PORT");
+    for service in ["order-service", "inventory-service", "orders-relay", "inventory-relay"] {
+        let can_kill = async || {
+            let snapshot = page.snapshot().await;
+            let processes = snapshot["processes"].as_array().expect("processes");
+            let process = processes.iter().find(|process| process["id"] == service).expect("one");
+            assert_eq!(process["command"], format!("docker compose pause {service}"));
+            snapshot["lab"] == true && process["can"] == serde_json::json!(["kill"])
+        };
+        test_kit::eventually("the page has a button for it", can_kill).await;
+        let all = stack.containers(Some(service));
+        let restarts = || all.iter().map(|id| self::restarts(id)).sum::<u32>();
+        let before = restarts();
+        let path = format!("/api/processes/{service}/kill");
+        let (status, body) = page.post(&path, &serde_json::Value::Null).await;
+        assert_eq!(status, reqwest::StatusCode::ACCEPTED, "{service}: {body}");
+        test_kit::eventually("a restart by Docker", async || restarts() > before).await;
+        stack.is_healthy().await;
+        load.goes_on(&stack).await;
+    }
+    let (status, problem) = page.post("/api/broker/stop", &serde_json::Value::Null).await;
+    assert_eq!(status, reqwest::StatusCode::CONFLICT);
+    let detail = problem["detail"].as_str().expect("what to do");
+    assert!(detail.ends_with("; type: docker compose stop rabbitmq"), "{detail}");
+    load.ends_well(&stack).await;
+}

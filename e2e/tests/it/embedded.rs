@@ -1,105 +1,12 @@
 //! Embedded mode: one command, five processes, a data folder.
 
-use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 
-use e2e::{Api, order_of, shop_binary};
+use e2e::{Embedded, free_ports, order_of, shop_binary};
 use reqwest::StatusCode;
 use serde_json::Value;
-use test_kit::{eventually, eventually_some};
-
-/// A shop started as `cargo run` starts it.
-struct Embedded {
-    child: Child,
-    base: u16,
-}
-
-impl Embedded {
-    fn command(folder: &Path, base: u16, more: &[&str]) -> Command {
-        let mut command = Command::new(shop_binary());
-        command
-            .args(["--port-base", &base.to_string(), "--data"])
-            .arg(folder)
-            .args(more)
-            .env("RUST_LOG", "warn")
-            .stdin(Stdio::null());
-        command
-    }
-
-    /// Starts it and waits until it has said that it is open.
-    fn open(folder: &Path, more: &[&str]) -> Self {
-        let base = free_ports();
-        let mut child =
-            Self::command(folder, base, more).stdout(Stdio::piped()).spawn().expect("it starts");
-        let stdout = child.stdout.take().expect("stdout is a pipe");
-        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
-        assert!(lines.any(|line| line == "Once Shop is open."), "it did not open");
-        std::thread::spawn(move || lines.count());
-        Self { child, base }
-    }
-
-    fn api(&self, offset: u16) -> Api {
-        Api::new(&format!("http://127.0.0.1:{}", self.base + offset))
-    }
-
-    /// The process ids of its four children, as the page shows them.
-    async fn children(&self) -> Vec<i64> {
-        let snapshot = self.snapshot().await;
-        let processes = snapshot["processes"].as_array().expect("processes").clone();
-        processes.iter().filter_map(|process| process["pid"].as_i64()).collect()
-    }
-
-    async fn snapshot(&self) -> Value {
-        self.api(10).snapshot().await
-    }
-
-    async fn is_confirmed(&self) -> String {
-        let (status, body) = self.api(0).post("/orders", &order_of(&[("MOUSE", 1)])).await;
-        assert_eq!(status, StatusCode::CREATED);
-        let id = body["orderId"].as_str().expect("an id").to_owned();
-        let orders = self.api(0);
-        eventually("the order is confirmed", || async {
-            orders.get(&format!("/orders/{id}")).await.1["status"] == "Confirmed"
-        })
-        .await;
-        id
-    }
-
-    async fn stop(mut self, signal: &str) {
-        send(signal, self.child.id().into());
-        let child = &mut self.child;
-        let status =
-            eventually_some("it stops", || std::future::ready(child.try_wait().expect("a child")))
-                .await;
-        assert_eq!(status.code(), Some(0));
-    }
-}
-
-impl Drop for Embedded {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A base such that N, N+1, N+2, N+3 and N+10 are free. Tests that run side by side start to look
-/// at different places.
-fn free_ports() -> u16 {
-    let start = 20_000 + u16::try_from(std::process::id() % 1000).expect("small") * 20;
-    (start..60_000)
-        .step_by(20)
-        .find(|base| {
-            [0, 1, 2, 3, 10].iter().all(|n| TcpListener::bind(("127.0.0.1", base + n)).is_ok())
-        })
-        .expect("free ports")
-}
-
-fn send(signal: &str, pid: i64) {
-    let status = Command::new("kill").args(["-s", signal, &pid.to_string()]).status();
-    assert!(status.expect("kill runs").success());
-}
+use test_kit::eventually;
 
 fn is_alive(pid: i64) -> bool {
     // A zombie has no command line any more.
@@ -134,7 +41,7 @@ async fn one_command_opens_a_shop_whose_data_survives_until_reset() {
 async fn a_healthcheck_by_the_same_ports_says_whether_the_shop_is_open() {
     let folder = tempfile::tempdir().expect("a folder");
     let shop = Embedded::open(folder.path(), &[]);
-    let base = shop.base.to_string();
+    let base = shop.base().to_string();
     let asked = || {
         let mut command = Command::new(shop_binary());
         command.arg("healthcheck").env_clear().env("SHOP_PORT_BASE", &base);
@@ -144,7 +51,7 @@ async fn a_healthcheck_by_the_same_ports_says_whether_the_shop_is_open() {
     assert_eq!(asked(), (Some(0), "ready\n".to_owned()));
     let (status, health) = shop.api(10).get("/health/ready").await;
     assert_eq!((status, health["checks"]["ordersDatabase"].as_str()), (StatusCode::OK, Some("ok")));
-    let page = shop.base + 10;
+    let page = shop.base() + 10;
     shop.stop("TERM").await;
     assert_eq!(asked(), (Some(1), format!("not ready: nothing listens on 127.0.0.1:{page}\n")));
 }
@@ -172,7 +79,7 @@ async fn a_child_that_is_killed_is_started_again_and_nothing_is_lost() {
     let shop = Embedded::open(folder.path(), &[]);
     for child in 0..4 {
         let before = shop.children().await;
-        send("KILL", before[child]);
+        e2e::send("KILL", before[child]);
         eventually("there is another one in its place", || async {
             let now = shop.children().await;
             now.len() == 4 && now[child] != before[child]
@@ -196,7 +103,7 @@ async fn the_children_end_with_their_supervisor_however_it_ends() {
         let shop = Embedded::open(folder.path(), &[]);
         let children = shop.children().await;
         assert_eq!(children.len(), 4);
-        send(signal, shop.child.id().into());
+        shop.signal(signal);
         eventually("all children have ended", || {
             std::future::ready(!children.iter().any(|pid| is_alive(*pid)))
         })

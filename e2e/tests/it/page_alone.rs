@@ -51,7 +51,11 @@ async fn the_page_alone_shows_the_rows_of_services_elsewhere_and_passes_orders_o
     for name in ["order-service", "inventory-service", "orders relay", "inventory relay"] {
         let shown = becomes(&page, name, "ready").await;
         let known: Vec<_> = shown.as_object().expect("an object").keys().collect();
-        assert_eq!(known, ["name", "state", "url"], "nothing that only a parent knows");
+        assert_eq!(
+            known,
+            ["can", "command", "id", "name", "state", "url"],
+            "nothing that only a parent knows"
+        );
     }
     its_users_can_not_write(&shop).await;
 }
@@ -120,4 +124,63 @@ async fn the_page_alone_opens_while_the_servers_are_away_says_so_and_heals() {
         snapshot["errors"] == json!([]) && snapshot["tables"]["stock"]["total"] == 5
     })
     .await;
+}
+
+on_both!(the_page_alone_kills_a_process_that_is_built_for_it_and_redelivers_through_its_relay);
+
+async fn the_page_alone_kills_a_process_that_is_built_for_it_and_redelivers_through_its_relay(
+    mut shop: Shop,
+) {
+    let settings = [("ADMIN_TOKEN", "secret".to_owned()), ("PAGE_COMMANDS", "compose".to_owned())];
+    let running = shop.start_page_with(&settings).await;
+    let page = Api::new(running.url());
+    let order = shop.place(&order_of(&[("MOUSE", 1)])).await;
+    shop.order_becomes(&order, "Confirmed").await;
+    let shown = becomes(&page, "orders relay", "ready").await;
+    assert_eq!(shown["can"], json!(["kill"]));
+    assert_eq!(shown["command"], "docker compose pause orders-relay");
+    let snapshot = page.snapshot().await;
+    assert_eq!(
+        (&snapshot["lab"], &snapshot["counters"]["duplicates"]),
+        (&json!(true), &Value::Null)
+    );
+    let stop = json!({"state": "running", "can": [], "command": "docker compose stop rabbitmq"});
+    assert_eq!(snapshot["broker"], stop);
+
+    let outbox = &snapshot["tables"]["ordersOutbox"];
+    let columns = outbox["columns"].as_array().expect("columns");
+    let index = columns.iter().position(|column| column == "messageId").expect("a column");
+    let id = outbox["rows"][0][index].as_str().expect("an id");
+    let redeliver = format!("/api/messages/{id}/redeliver");
+    assert_eq!(page.post(&redeliver, &Value::Null).await.0, StatusCode::ACCEPTED);
+    let inventory = shop.inventory();
+    eventually("a known duplicate", || async {
+        inventory.metrics().await["inbox_duplicates_total"] == 1.0
+    })
+    .await;
+    assert_eq!(shop.reserved("MOUSE").await, 1);
+
+    for (path, refusal) in [
+        ("processes/orders-relay/freeze", StatusCode::CONFLICT),
+        ("processes/nobody/kill", StatusCode::NOT_FOUND),
+        ("broker/stop", StatusCode::CONFLICT),
+    ] {
+        assert_eq!(page.post(&format!("/api/{path}"), &Value::Null).await.0, refusal, "{path}");
+    }
+    let (status, _) = page.post("/api/processes/orders-relay/kill", &Value::Null).await;
+    assert_eq!(status, StatusCode::ACCEPTED);
+    shop.has_crashed(Part::OrdersRelay).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_token_the_page_alone_has_no_buttons_and_shows_no_dead_messages() {
+    let shop = Shop::open(Backing::Embedded).await;
+    let running = shop.start_page().await;
+    let page = Api::new(running.url());
+    let shown = becomes(&page, "orders relay", "ready").await;
+    assert_eq!((&shown["can"], &shown["command"]), (&json!([]), &Value::Null));
+    assert_eq!(page.snapshot().await["lab"], false);
+    for path in ["/api/poison", "/api/processes/orders-relay/kill", "/api/outbox/orders/retry"] {
+        assert_eq!(page.post(path, &json!({})).await.0, StatusCode::NOT_FOUND, "{path}");
+    }
 }

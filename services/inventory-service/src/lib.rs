@@ -61,7 +61,8 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         .source(Links { broker: consumer.health().broker, database: consumer.health().database });
     let admin = settings.admin.token()?;
     let router = api::router(api::Api { db, admin: admin.clone() })
-        .merge(parked_messages(replayer, admin, settings.retention.inbox()))
+        .merge(parked_messages(replayer, admin.clone(), settings.retention.inbox()))
+        .merge(service_kit::lab::router(admin))
         .merge(health.router())
         .merge(metrics.router());
 

@@ -63,7 +63,8 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let relays = outbox::hint_sender(&db, shutdown.clone());
     let admin = settings.admin.token()?;
     let router = api::router(api::Api { db, relays })
-        .merge(parked_messages(replayer, admin, settings.retention.inbox()))
+        .merge(parked_messages(replayer, admin.clone(), settings.retention.inbox()))
+        .merge(service_kit::lab::router(admin))
         .merge(health.router())
         .merge(metrics.router());
 

@@ -8,6 +8,8 @@ pub mod lab;
 mod metrics;
 mod operate;
 mod settings;
+#[cfg(feature = "lab")]
+mod trouble;
 
 use std::process::ExitCode;
 
@@ -50,13 +52,22 @@ pub async fn relay(settings: Settings) -> anyhow::Result<()> {
     let transport = settings.broker.transport(contracts::topology(), options)?;
     let cleaner = Cleaner::new(db.clone(), settings.retention.options(name.clone()))
         .context("retention settings")?;
-    let relay = Relay::new(db.clone(), transport, settings.relay.options(name))
-        .context("relay settings")?;
+    let options = settings.relay.options(name);
+    let token = settings.admin.token()?;
+    let lab = service_kit::lab::router(token.clone());
+    #[cfg(feature = "lab")]
+    let lab = lab.merge(trouble::router(trouble::Trouble {
+        db: db.clone(),
+        transport: transport.clone(),
+        options: options.clone(),
+        token: token.clone(),
+    }));
+    let relay = Relay::new(db.clone(), transport, options).context("relay settings")?;
     let listener = server::bind(settings.http_addr).await?;
 
     let admin = admin::Admin {
         db: db.clone(),
-        token: settings.admin.token()?,
+        token,
         inbox_retention: settings.retention.times.inbox(),
         totals: relay.totals(),
     };
@@ -70,6 +81,6 @@ pub async fn relay(settings: Settings) -> anyhow::Result<()> {
     tasks.start("relay", relay.run(shutdown.clone()));
     tasks.start("outbox cleaner", cleaner.run(shutdown.clone()));
     server::announce(&listener, "outbox-relay");
-    let router = admin::router(admin).merge(health.router()).merge(metrics.router());
+    let router = admin::router(admin).merge(health.router()).merge(metrics.router()).merge(lab);
     tasks.beside(server::serve(listener, router, shutdown)).await
 }

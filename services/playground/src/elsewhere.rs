@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
+use axum::middleware::{from_fn, from_fn_with_state};
 use database::PoolSettings;
 use sea_orm::DatabaseConnection;
 use service_kit::tasks::Tasks;
@@ -16,9 +17,13 @@ use tokio::sync::Notify;
 
 pub use settings::{Invocation, PageSettings};
 
+use crate::broker::Broker;
+use crate::guard::{Hosts, known_host, same_origin};
 use crate::live::Live;
-use crate::page::{self, Services};
+use crate::process_view::{ProcessView, State};
+use crate::services::Services;
 use crate::snapshot::Sources;
+use crate::trouble::{self, Processes, Trouble};
 
 /// Does what the command line says.
 #[must_use]
@@ -36,24 +41,41 @@ async fn serve(settings: PageSettings) -> anyhow::Result<()> {
     let sources = Sources::new(
         open(&settings.orders_database()?).context("ORDERS_DATABASE_URL")?,
         open(&settings.inventory_database()?).context("INVENTORY_DATABASE_URL")?,
-        &settings.broker()?,
-    )?;
+        Broker::new(&settings.broker()?, settings.switch())?,
+    );
     let listener = server::bind(settings.http_addr).await?;
 
-    let services = Services::new(&settings.orders_url, &settings.inventory_url);
+    let services = Services::new(settings.places(), settings.admin_token()?.as_deref())?;
     let looked = Arc::new(Notify::new());
     let mut tasks = Tasks::new(shutdown.clone());
-    let views = settings.processes().map(|(name, url)| {
-        let (watch, view) = watch::of(name, url, looked.clone());
+    let views = settings.processes().map(|(id, name, url)| {
+        let seen = ProcessView {
+            id,
+            name,
+            url: url.to_string(),
+            state: State::Unknown,
+            reason: None,
+            child: None,
+            can: vec![],
+            command: settings.freeze_command(id),
+        };
+        let (watch, view) = watch::of(seen, url, services.clone(), looked.clone());
         let stop = shutdown.clone();
         tasks.start("watch of a service", async move {
             let _ = stop.run_until_cancelled(watch).await;
         });
         view
     });
-    let health = sources.health();
+    let (health, broker) = (sources.health(), sources.broker());
     let live = Live::new(sources, views.into(), looked);
-    let router = page::router(services, live, shutdown.clone()).merge(health.router());
+    let hosts = Hosts::new(&settings.page_hosts);
+    let mut router = crate::page::router(services.clone(), live, hosts.clone(), shutdown.clone());
+    if cfg!(feature = "lab") && services.has_token() {
+        let trouble = Trouble { processes: Processes::Elsewhere, broker, services };
+        router =
+            router.merge(trouble::router(trouble).layer(from_fn_with_state(hosts, known_host)));
+    }
+    let router = router.merge(health.router()).layer(from_fn(same_origin));
     server::announce(&listener, "the page");
     tasks.beside(server::serve(listener, router, shutdown)).await
 }

@@ -4,38 +4,49 @@
 //! running, and serves a page that shows their tables live. With nothing else installed it runs on
 //! SQLite; with URLs of servers it runs on those. `playground page` is the page alone.
 
+mod broker;
 mod data_folder;
+mod duplicates;
 mod elsewhere;
+mod guard;
 #[cfg(feature = "lab")]
 mod lab;
 mod live;
 mod page;
 mod process_view;
 mod service_url;
+mod services;
 mod settings;
 mod shop;
 mod snapshot;
 mod supervisor;
+mod trouble;
 
 use std::sync::Arc;
 
 use anyhow::Context;
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
 use database::PoolSettings;
 use service_kit::settings::loopback;
 use service_kit::{program, server, telemetry};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 #[cfg(feature = "lab")]
 pub use crate::lab::{ExperimentProgram, LabCommand};
+use broker::{Broker, Switch};
 use data_folder::DataFolder;
 pub use elsewhere::{Invocation as PageInvocation, PageSettings, page as run_page};
+use guard::{Hosts, known_host, same_origin};
 use live::Live;
-use page::Services;
+use services::Services;
 use settings::ChildSettings;
 pub use settings::{Healthcheck, Ports, Settings};
 use shop::Shop;
 use snapshot::Sources;
 use supervisor::Supervisor;
+use trouble::{Processes, Trouble};
 
 /// Runs the shop until it is told to stop.
 ///
@@ -56,12 +67,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         sources = prepare(&shop) => sources?,
     };
     let supervisor = Supervisor::start(shop.parts(), &shutdown)?;
-    let health = tables.health();
-    let live = Live::new(tables, supervisor.views(), Arc::default());
-    let services = Services::new(&shop.orders_url(), &shop.inventory_url());
-    let router = page::router(services, live, shutdown.clone()).merge(health.router());
-    #[cfg(feature = "lab")]
-    let router = router.merge(lab::router(lab::lab()?, shutdown.clone()));
+    let router = page(&shop, tables, &supervisor, &shutdown)?;
     let page = tokio::spawn(server::serve(listener, router, shutdown.clone()));
     welcome(&shop, &folder, &shutdown).await;
 
@@ -73,6 +79,34 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The page and everything that it can do. It listens on this machine, so it is called by this
+/// machine's names and no others.
+fn page(
+    shop: &Shop,
+    tables: Sources,
+    supervisor: &Supervisor,
+    shutdown: &CancellationToken,
+) -> anyhow::Result<Router> {
+    let services = Services::new(shop.places(), Some(shop.admin_token()))?;
+    let looked = Arc::new(Notify::new());
+    let (counting, duplicates) = duplicates::count(services.clone(), looked.clone());
+    let stop = shutdown.clone();
+    tokio::spawn(async move { stop.run_until_cancelled(counting).await });
+
+    let (health, broker) = (tables.health(), tables.broker());
+    let live = Live::new(tables.with_duplicates(duplicates), supervisor.views(), looked);
+    let hosts = Hosts::default();
+    let mut router = page::router(services.clone(), live, hosts.clone(), shutdown.clone());
+    if cfg!(feature = "lab") {
+        let processes = Processes::Children(supervisor.controls());
+        router = router.merge(trouble::router(Trouble { processes, broker, services }));
+    }
+    #[cfg(feature = "lab")]
+    let router = router.merge(lab::router(lab::lab()?, shutdown.clone()));
+    let router = router.merge(health.router());
+    Ok(router.layer(from_fn(same_origin)).layer(from_fn_with_state(hosts, known_host)))
+}
+
 /// Creates or updates the tables of both databases. Waits for servers that are not there yet.
 async fn prepare(shop: &Shop) -> anyhow::Result<Sources> {
     let orders = open(&shop.orders_database, migrations::Database::Orders)
@@ -81,7 +115,8 @@ async fn prepare(shop: &Shop) -> anyhow::Result<Sources> {
     let inventory = open(&shop.inventory_database, migrations::Database::Inventory)
         .await
         .context("inventory database")?;
-    Sources::new(orders, inventory, &shop.broker)
+    let switch = if cfg!(feature = "lab") { Switch::Page } else { Switch::Nobody };
+    Ok(Sources::new(orders, inventory, Broker::new(&shop.broker, switch)?))
 }
 
 async fn open(
@@ -99,7 +134,9 @@ async fn open(
 async fn welcome(shop: &Shop, folder: &DataFolder, shutdown: &CancellationToken) {
     let client = reqwest::Client::new();
     for part in shop.parts() {
-        let ready = format!("{}/health/ready", part.url());
+        // Orders are taken without a broker, which somebody may have stopped: no relay is ready then.
+        let enough = if part.subcommand == "outbox-relay" { "live" } else { "ready" };
+        let ready = format!("{}/health/{enough}", part.url());
         while !shutdown.is_cancelled() {
             match client.get(&ready).send().await {
                 Ok(answer) if answer.status().is_success() => break,

@@ -36,6 +36,8 @@ struct Read {
 #[derive(Serialize)]
 struct Message<'a> {
     processes: Vec<ProcessView>,
+    /// Whether there are buttons that break something.
+    lab: bool,
     #[serde(flatten)]
     snapshot: &'a Snapshot,
 }
@@ -75,8 +77,9 @@ impl Live {
     async fn message(&self) -> String {
         self.looked.notify_waiters();
         let snapshot = self.snapshot().await;
-        let processes = self.processes.iter().map(|view| view.borrow().clone()).collect();
-        let message = Message { processes, snapshot: &snapshot };
+        let processes: Vec<_> = self.processes.iter().map(|view| view.borrow().clone()).collect();
+        let lab = processes.iter().any(|process| !process.can.is_empty());
+        let message = Message { processes, lab, snapshot: &snapshot };
         serde_json::to_string(&message).unwrap_or_default()
     }
 

@@ -1,24 +1,21 @@
 //! The page and its own way to the services, so that it needs no other origin.
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::middleware::map_response;
+use axum::http::{HeaderValue, header};
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use service_kit::Problem;
 use tokio_util::sync::CancellationToken;
 
+use crate::guard::{Hosts, known_host};
 use crate::live::Live;
-use crate::service_url::ServiceUrl;
+use crate::services::{Owner, Services};
 
 /// Nothing from elsewhere, nothing inline: what users typed can't become code.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-
-/// Headers that belong to one connection and are not passed on (RFC 9110, 7.6.1).
-const HOP_BY_HOP: [&str; 4] = ["connection", "transfer-encoding", "host", "content-length"];
 
 /// The page's files, by their paths under `web/`.
 macro_rules! files {
@@ -93,28 +90,19 @@ const FILES: &[(&str, &str)] = files![
     "/style.css",
 ];
 
-/// The services whose calls the page passes on.
-#[derive(Clone)]
-pub(crate) struct Services {
-    client: reqwest::Client,
-    orders: ServiceUrl,
-    inventory: ServiceUrl,
-}
-
-impl Services {
-    pub(crate) fn new(orders: &ServiceUrl, inventory: &ServiceUrl) -> Self {
-        let client = reqwest::Client::new();
-        Self { client, orders: orders.clone(), inventory: inventory.clone() }
-    }
-}
-
-pub(crate) fn router(services: Services, live: Live, shutdown: CancellationToken) -> Router {
+/// The page, its stream and its calls. Changes are refused unless the page itself asks for them.
+pub(crate) fn router(
+    services: Services,
+    live: Live,
+    hosts: Hosts,
+    shutdown: CancellationToken,
+) -> Router {
     let api = Router::new()
         .route("/api/orders", any(to_orders))
         .route("/api/orders/{*path}", any(to_orders))
         .route("/api/stock", any(to_inventory))
         .route("/api/stock/{*path}", any(to_inventory))
-        .with_state(services);
+        .with_state(services.clone());
     let mut pages = Router::new();
     for (path, text) in FILES {
         pages = pages.route(path, get(async || file(path, text)));
@@ -122,7 +110,18 @@ pub(crate) fn router(services: Services, live: Live, shutdown: CancellationToken
     pages
         .route("/api/live", get(async move || live.clone().stream(shutdown.clone())))
         .merge(api)
+        .merge(admin_calls(services).layer(from_fn_with_state(hosts, known_host)))
         .layer(map_response(with_policy))
+}
+
+/// Dead and parked messages: the page lends its token.
+fn admin_calls(services: Services) -> Router {
+    Router::new()
+        .route("/api/outbox/{owner}", any(to_outbox))
+        .route("/api/outbox/{owner}/{*path}", any(to_outbox))
+        .route("/api/parked/{owner}", any(to_parked))
+        .route("/api/parked/{owner}/{*path}", any(to_parked))
+        .with_state(services)
 }
 
 fn file(path: &str, text: &'static str) -> impl IntoResponse + use<> {
@@ -141,51 +140,62 @@ async fn with_policy(mut response: Response) -> Response {
     response
 }
 
+/// `/api/orders/…` becomes `/orders/…` of the service.
 async fn to_orders(
     State(services): State<Services>,
     request: Request,
 ) -> Result<Response, Problem> {
-    forward(&services.client, &services.orders, request).await
+    let path = after(&request, "/api");
+    services.forward(&services.places.orders, &path, request).await
 }
 
 async fn to_inventory(
     State(services): State<Services>,
     request: Request,
 ) -> Result<Response, Problem> {
-    forward(&services.client, &services.inventory, request).await
+    let path = after(&request, "/api");
+    services.forward(&services.places.inventory, &path, request).await
 }
 
-/// `/api/orders/…` becomes `/orders/…` of the service.
-async fn forward(
-    client: &reqwest::Client,
-    base: &ServiceUrl,
+/// `/api/outbox/orders/…` becomes `/admin/outbox/…` of the relay of orders.
+async fn to_outbox(
+    State(services): State<Services>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let path = request.uri().path_and_query().map_or("", |path| path.as_str());
-    let url = format!("{base}{}", path.strip_prefix("/api").unwrap_or(path));
-    let (parts, body) = request.into_parts();
-    let mut forwarded = client.request(parts.method, url);
-    for (name, value) in &parts.headers {
-        if !is_hop_by_hop(name) {
-            forwarded = forwarded.header(name, value);
-        }
-    }
-    let body = reqwest::Body::wrap_stream(body.into_data_stream());
-    let answer = forwarded.body(body).send().await.map_err(|_| {
-        Problem::new(StatusCode::BAD_GATEWAY)
-            .detail("the service does not answer; try again in a moment")
-    })?;
-    let mut response = Response::builder().status(answer.status());
-    for (name, value) in answer.headers() {
-        if !is_hop_by_hop(name) {
-            response = response.header(name, value);
-        }
-    }
-    response
-        .body(Body::from_stream(answer.bytes_stream()))
-        .map_err(|_| Problem::new(StatusCode::BAD_GATEWAY))
+    let rest = after(&request, "/api/outbox/");
+    let (owner, path) = owner_and_path(&rest)?;
+    let relay = match owner {
+        Owner::Orders => &services.places.orders_relay,
+        Owner::Inventory => &services.places.inventory_relay,
+    };
+    services.forward_as_admin(relay, &format!("/admin/outbox{path}"), request).await
 }
 
-fn is_hop_by_hop(name: &HeaderName) -> bool {
-    HOP_BY_HOP.contains(&name.as_str())
+async fn to_parked(
+    State(services): State<Services>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let rest = after(&request, "/api/parked/");
+    let (owner, path) = owner_and_path(&rest)?;
+    let service = match owner {
+        Owner::Orders => &services.places.orders,
+        Owner::Inventory => &services.places.inventory,
+    };
+    services.forward_as_admin(service, &format!("/admin/parked{path}"), request).await
+}
+
+fn owner_and_path(text: &str) -> Result<(Owner, &str), Problem> {
+    let end = text.find(['/', '?']).unwrap_or(text.len());
+    let (owner, path) = text.split_at(end);
+    // A step upwards would lead to calls for which the token is not lent.
+    if path.contains("..") || path.to_ascii_lowercase().contains("%2e") {
+        return Err(Problem::not_found("there is no such path"));
+    }
+    Ok((owner.parse()?, path))
+}
+
+/// The path and query of a request, without its beginning.
+fn after(request: &Request, beginning: &str) -> String {
+    let path = request.uri().path_and_query().map_or("", |path| path.as_str());
+    path.strip_prefix(beginning).unwrap_or(path).to_owned()
 }

@@ -8,6 +8,7 @@ use service_kit::settings::{InvalidSecret, Setting, either, with_password};
 use crate::Settings;
 use crate::data_folder::DataFolder;
 use crate::service_url::ServiceUrl;
+use crate::services::Places;
 use crate::settings::Ports;
 
 /// The port of the order service, from the first one on.
@@ -15,6 +16,10 @@ const ORDERS: u16 = 0;
 
 /// The port of the inventory service, from the first one on.
 const INVENTORY: u16 = 1;
+
+/// The ports of the relays.
+const ORDERS_RELAY: u16 = 2;
+const INVENTORY_RELAY: u16 = 3;
 
 /// Where everything is.
 #[derive(Debug, Clone)]
@@ -30,6 +35,8 @@ pub(crate) struct Shop {
 /// One process to start.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
+    /// How calls name it.
+    pub(crate) id: &'static str,
     /// How people call it.
     pub(crate) name: &'static str,
     /// The subcommand of this binary.
@@ -90,27 +97,39 @@ impl Shop {
         ServiceUrl::local(self.ports.port_base + ORDERS)
     }
 
-    pub(crate) fn inventory_url(&self) -> ServiceUrl {
-        ServiceUrl::local(self.ports.port_base + INVENTORY)
+    pub(crate) fn places(&self) -> Places {
+        let at = |offset| ServiceUrl::local(self.ports.port_base + offset);
+        Places {
+            orders: at(ORDERS),
+            inventory: at(INVENTORY),
+            orders_relay: at(ORDERS_RELAY),
+            inventory_relay: at(INVENTORY_RELAY),
+        }
     }
 
     /// The four processes that the supervisor starts; itself, with the page, is the fifth.
     pub(crate) fn parts(&self) -> Vec<Part> {
         let (orders, inventory) = (&self.orders_database, &self.inventory_database);
         vec![
-            self.part("order-service", "order-service", ORDERS, orders, &[]),
-            self.part("inventory-service", "inventory-service", INVENTORY, inventory, &[]),
+            self.part(("order-service", "order-service"), "order-service", ORDERS, orders, &[]),
             self.part(
-                "orders relay",
+                ("inventory-service", "inventory-service"),
+                "inventory-service",
+                INVENTORY,
+                inventory,
+                &[],
+            ),
+            self.part(
+                ("orders-relay", "orders relay"),
                 "outbox-relay",
-                2,
+                ORDERS_RELAY,
                 orders,
                 &[("RELAY_APP_ID", "order-service")],
             ),
             self.part(
-                "inventory relay",
+                ("inventory-relay", "inventory relay"),
                 "outbox-relay",
-                3,
+                INVENTORY_RELAY,
                 inventory,
                 &[("RELAY_APP_ID", "inventory-service")],
             ),
@@ -119,7 +138,7 @@ impl Shop {
 
     fn part(
         &self,
-        name: &'static str,
+        (id, name): (&'static str, &'static str),
         subcommand: &'static str,
         offset: u16,
         database: &str,
@@ -140,7 +159,7 @@ impl Shop {
             environment.push(("RELAY_LEASE", "3s".to_owned()));
         }
         environment.extend(more.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        Part { name, subcommand, port, environment }
+        Part { id, name, subcommand, port, environment }
     }
 
     /// Says which port is in use before anything is started.

@@ -1,52 +1,47 @@
 //! What is in the tables right now, for the page. Reads only.
 
-use anyhow::Context;
-use database::Dialect;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult};
-use serde::Serialize;
-use serde_json::{Value, json};
-use service_kit::health::Health;
+mod counters;
+mod queue;
+mod table;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::Arc;
-use transport::{QueueDepth, Transport, TransportOptions};
 
-/// Rows of each table that the page shows.
-const ROWS: usize = 20;
+use sea_orm::{DatabaseConnection, DbErr};
+use serde::Serialize;
+use service_kit::health::Health;
+use tokio::sync::watch;
+use transport::QueueDepth;
+
+use crate::broker::{Broker, BrokerRead, BrokerView};
+use counters::{Counters, OfDatabase};
+pub(crate) use queue::queue_messages;
+pub(crate) use table::Table;
+use table::{Query, read_table};
 
 /// Where the tables are.
 #[derive(Clone)]
 pub(crate) struct Sources {
     orders: DatabaseConnection,
     inventory: DatabaseConnection,
-    broker: Arc<dyn Transport>,
+    broker: Broker,
+    /// Known duplicates so far, where somebody counts them.
+    duplicates: Option<watch::Receiver<Option<u64>>>,
 }
 
 /// Everything that the page shows of the tables.
-#[derive(Debug, Default, PartialEq, Serialize)]
-pub(crate) struct Snapshot {
-    queues: Vec<QueueDepth>,
-    tables: BTreeMap<&'static str, Table>,
-    errors: Vec<String>,
-}
-
 #[derive(Debug, PartialEq, Serialize)]
-struct Table {
-    total: i64,
-    columns: Vec<&'static str>,
-    rows: Vec<Vec<Value>>,
-}
-
-/// A table of the page: which columns, and the query that gives them as text or numbers, newest first.
-struct Query {
-    name: &'static str,
-    table: &'static str,
-    columns: &'static [&'static str],
-    sql: &'static str,
+pub(crate) struct Snapshot {
+    broker: BrokerView,
+    counters: Counters,
+    queues: Vec<QueueDepth>,
+    tables: Tables,
+    errors: Vec<String>,
 }
 
 const OUTBOX_COLUMNS: &[&str] = &[
     "id",
+    "messageId",
     "type",
     "aggregateId",
     "version",
@@ -58,7 +53,7 @@ const OUTBOX_COLUMNS: &[&str] = &[
     "sentAt",
 ];
 const OUTBOX: &str =
-    "SELECT id, type, aggregate_id, aggregate_version, status, retry_count, claimed_by,
+    "SELECT id, message_id, type, aggregate_id, aggregate_version, status, retry_count, claimed_by,
   last_error, {time(occurred_on)}, {time(sent_at)} FROM outbox_messages ORDER BY id DESC";
 const INBOX_COLUMNS: &[&str] = &["messageId", "processedAt"];
 const INBOX: &str =
@@ -108,8 +103,17 @@ const INVENTORY_TABLES: &[Query] = &[
 const PARKED: Query = Query {
     name: "parked",
     table: "parked_messages",
-    columns: &["parkedId", "consumer", "messageId", "type", "reason", "detail", "parkedAt"],
-    sql: "SELECT parked_id, consumer, message_id, type, reason, detail, {time(parked_at)}
+    columns: &[
+        "parkedId",
+        "consumer",
+        "messageId",
+        "type",
+        "reason",
+        "detail",
+        "parkedAt",
+        "state",
+    ],
+    sql: "SELECT parked_id, consumer, message_id, type, reason, detail, {time(parked_at)}, state
       FROM parked_messages ORDER BY parked_at DESC",
 };
 
@@ -117,15 +121,18 @@ impl Sources {
     pub(crate) fn new(
         orders: DatabaseConnection,
         inventory: DatabaseConnection,
-        broker_url: &str,
-    ) -> anyhow::Result<Self> {
-        let options = TransportOptions {
-            client_name: "playground".to_owned(),
-            ..TransportOptions::default()
-        };
-        let broker =
-            transport::connect(broker_url, contracts::topology(), options).context("BROKER_URL")?;
-        Ok(Self { orders, inventory, broker })
+        broker: Broker,
+    ) -> Self {
+        Self { orders, inventory, broker, duplicates: None }
+    }
+
+    /// Shows what somebody counts.
+    pub(crate) fn with_duplicates(self, counted: watch::Receiver<Option<u64>>) -> Self {
+        Self { duplicates: Some(counted), ..self }
+    }
+
+    pub(crate) fn broker(&self) -> Broker {
+        self.broker.clone()
     }
 
     /// What is away is shown, and makes the page no less ready: to say what is away is its job.
@@ -140,33 +147,48 @@ impl Sources {
     /// Reads all tables. What can't be read is named in `errors`; the rest is shown.
     pub(crate) async fn read(&self) -> Snapshot {
         // At once: what is away costs a time-out, and three of them would not add up.
-        let (orders, inventory, depths) = tokio::join!(
-            read_tables(&self.orders, ORDERS_TABLES),
-            read_tables(&self.inventory, INVENTORY_TABLES),
-            self.broker.depths(),
+        let (orders, inventory, BrokerRead { depths, messages, view }) = tokio::join!(
+            read_database(&self.orders, ORDERS_TABLES),
+            read_database(&self.inventory, INVENTORY_TABLES),
+            self.broker.read(),
         );
-        let mut snapshot = Snapshot::default();
-        for (owner, read) in [("orders database", orders), ("inventory database", inventory)] {
-            match read {
-                Ok(tables) => {
-                    tables.into_iter().for_each(|(name, table)| snapshot.add(name, table))
-                }
-                Err(error) => snapshot.errors.push(format!("{owner}: {error}")),
+        let (mut tables, mut errors) = (Tables::default(), Vec::new());
+        let mut counted = |owner, read: Result<Read, DbErr>| match read {
+            Ok(read) => {
+                read.tables.into_iter().for_each(|(name, table)| tables.add(name, table));
+                Some(read.counts)
             }
+            Err(error) => {
+                errors.push(format!("{owner}: {error}"));
+                None
+            }
+        };
+        let (orders, inventory) =
+            (counted("orders database", orders), counted("inventory database", inventory));
+        let mut counters = Counters::new(orders, inventory);
+        counters.duplicates = self.duplicates.as_ref().and_then(|counted| *counted.borrow());
+        // Before the first session there are no queues; that is no error worth a banner.
+        let queues = depths.unwrap_or_else(|error| {
+            errors.push(format!("broker: {}", error.one_line()));
+            Vec::new()
+        });
+        match messages {
+            Some(Ok(messages)) => tables.add("queueMessages", messages),
+            Some(Err(error)) => errors.push(format!("broker: {error}")),
+            None => {}
         }
-        match depths {
-            Ok(queues) => snapshot.queues = queues,
-            // Before the first session there are no queues; that is no error worth a banner.
-            Err(error) => snapshot.errors.push(format!("broker: {}", error.one_line())),
-        }
-        snapshot
+        Snapshot { broker: view, counters, queues, tables, errors }
     }
 }
 
-impl Snapshot {
+#[derive(Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+struct Tables(BTreeMap<&'static str, Table>);
+
+impl Tables {
     /// Parked messages of both databases are shown as one table.
     fn add(&mut self, name: &'static str, table: Table) {
-        match self.tables.entry(name) {
+        match self.0.entry(name) {
             Entry::Vacant(place) => {
                 place.insert(table);
             }
@@ -178,55 +200,16 @@ impl Snapshot {
     }
 }
 
-async fn read_tables(
-    db: &DatabaseConnection,
-    queries: &[Query],
-) -> Result<Vec<(&'static str, Table)>, DbErr> {
+/// What was read of one database.
+struct Read {
+    tables: Vec<(&'static str, Table)>,
+    counts: OfDatabase,
+}
+
+async fn read_database(db: &DatabaseConnection, queries: &[Query]) -> Result<Read, DbErr> {
     let mut tables = Vec::new();
     for query in queries.iter().chain([&PARKED]) {
         tables.push((query.name, read_table(db, query).await?));
     }
-    Ok(tables)
-}
-
-async fn read_table(db: &DatabaseConnection, query: &Query) -> Result<Table, DbErr> {
-    let dialect = Dialect::of(db);
-    let lines = match dialect {
-        Dialect::Sqlite => "group_concat(l.sku || ' × ' || l.quantity, ', ')",
-        Dialect::Postgres => "string_agg(l.sku || ' × ' || l.quantity, ', ')",
-    };
-    let sql = with_times(dialect, &query.sql.replace("{lines}", lines));
-    let sql = format!("{sql} LIMIT {ROWS}");
-    let rows = db.query_all_raw(dialect.statement(sql, [])).await?;
-    let rows = rows.iter().map(|row| cells(row, query.columns.len())).collect::<Result<_, _>>()?;
-    let sql = format!("SELECT COUNT(*) AS n FROM {}", query.table);
-    let counted = db.query_one_raw(dialect.statement(sql, [])).await?;
-    let total = counted.map_or(Ok(0), |row| row.try_get("", "n"))?;
-    Ok(Table { total, columns: query.columns.to_vec(), rows })
-}
-
-/// Puts an RFC 3339 text in place of each `{time(column)}`.
-fn with_times(dialect: Dialect, sql: &str) -> String {
-    let (before, after) = match dialect {
-        Dialect::Sqlite => ("(", ")"),
-        Dialect::Postgres => {
-            ("to_char(", " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
-        }
-    };
-    sql.replace("{time(", before).replace(")}", after)
-}
-
-fn cells(row: &QueryResult, count: usize) -> Result<Vec<Value>, DbErr> {
-    (0..count).map(|index| cell(row, index)).collect()
-}
-
-/// Text, or else a number.
-fn cell(row: &QueryResult, index: usize) -> Result<Value, DbErr> {
-    if let Ok(text) = row.try_get_by_index::<Option<String>>(index) {
-        return Ok(json!(text));
-    }
-    if let Ok(number) = row.try_get_by_index::<Option<i32>>(index) {
-        return Ok(json!(number));
-    }
-    Ok(json!(row.try_get_by_index::<Option<i64>>(index)?))
+    Ok(Read { tables, counts: OfDatabase::read(db).await? })
 }

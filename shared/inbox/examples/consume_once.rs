@@ -154,7 +154,8 @@ async fn main() -> anyhow::Result<()> {
     Consumer::new(db.clone(), broker.clone(), ledger, options).run(stop).await;
     // ANCHOR_END: run
 
-    let left: u64 = broker.depths().await?.iter().map(|queue| queue.ready).sum();
+    let depths = broker.depths().await?;
+    let left: u64 = depths.iter().map(|queue| queue.ready + queue.unacked.unwrap_or(0)).sum();
     println!("left in the queues: {left}");
     println!(
         "known to the inbox: {}",

@@ -42,7 +42,7 @@ async fn rewrite(
     let transport = transport_of(broker_url)?;
     let depths = transport.depths().await?;
     let waiting = depths.iter().find(|depth| depth.queue == ORDER_EVENTS_QUEUE);
-    let waiting = waiting.map_or(0, |depth| depth.ready);
+    let waiting = waiting.map_or(0, |depth| depth.ready + depth.unacked.unwrap_or(0));
     let mut session = transport.consumer(ORDER_EVENTS_QUEUE, 100).await?;
     let mut taken: Vec<Delivery> = vec![];
     for _ in 0..waiting {

@@ -19,6 +19,8 @@
 //!
 //! Source of the idea: Chris Richardson's *Transactional outbox* and *Polling publisher* patterns.
 
+#[cfg(feature = "lab")]
+mod again;
 mod append;
 mod backoff;
 mod batch;
@@ -38,6 +40,8 @@ pub mod schema;
 mod store;
 mod totals;
 
+#[cfg(feature = "lab")]
+pub use again::message_of;
 pub use append::append;
 pub use backoff::Backoff;
 pub use message::NewMessage;

@@ -5,6 +5,7 @@ pub mod health;
 pub mod healthcheck;
 pub mod invocation;
 pub mod json;
+pub mod lab;
 pub mod list;
 pub mod metrics;
 pub mod problem;

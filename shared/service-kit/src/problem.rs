@@ -55,6 +55,12 @@ impl Problem {
         }
     }
 
+    /// Its status.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
     /// One sentence about this very case.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {

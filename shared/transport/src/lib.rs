@@ -105,6 +105,9 @@ pub struct QueueDepth {
     pub queue: String,
     /// Messages in it, ready to be delivered.
     pub ready: u64,
+    /// Messages that are delivered and not settled, where the broker says so. RabbitMQ tells it by
+    /// its management interface only.
+    pub unacked: Option<u64>,
     /// Consuming sessions on it, where the broker knows.
     pub consumers: Option<u64>,
 }

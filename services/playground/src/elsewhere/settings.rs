@@ -1,11 +1,15 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use service_kit::healthcheck::OnlyHealthcheck;
-use service_kit::settings::{InvalidSecret, LifeSettings, LogSettings, loopback, with_password};
+use service_kit::settings::{
+    InvalidSecret, LifeSettings, LogSettings, either, loopback, with_password,
+};
 
+use crate::broker::Switch;
 use crate::service_url::ServiceUrl;
+use crate::services::Places;
 
 /// The port unless told otherwise.
 const PORT: u16 = 8090;
@@ -61,21 +65,77 @@ pub struct PageSettings {
     #[arg(long, env)]
     broker_password_file: Option<PathBuf>,
 
+    /// The services' token for administrative calls: with it the page shows dead and parked messages,
+    /// and kills processes that are built for it
+    #[arg(long, env, hide_env_values = true)]
+    admin_token: Option<String>,
+
+    /// A file that holds the token, where ADMIN_TOKEN is not set
+    #[arg(long, env)]
+    admin_token_file: Option<PathBuf>,
+
+    /// Names by which people call the page, with commas between them: calls that use the token take no
+    /// others, but those of this machine
+    #[arg(long, env, value_delimiter = ',')]
+    pub(crate) page_hosts: Vec<String>,
+
+    /// Whose commands the page shows for what it can't do itself: none, compose
+    #[arg(long, env, default_value = "none")]
+    page_commands: Commands,
+
     #[command(flatten)]
     pub(crate) log: LogSettings,
     #[command(flatten)]
     pub(crate) life: LifeSettings,
 }
 
+/// Who runs the processes: nobody whom the page knows, or Docker Compose by the file of this project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Commands {
+    None,
+    Compose,
+}
+
 impl PageSettings {
-    /// The four processes, as people call them.
-    pub(crate) fn processes(&self) -> [(&'static str, ServiceUrl); 4] {
+    /// The four processes: how calls name them, how people do, and where they are.
+    pub(crate) fn processes(&self) -> [(&'static str, &'static str, ServiceUrl); 4] {
         [
-            ("order-service", self.orders_url.clone()),
-            ("inventory-service", self.inventory_url.clone()),
-            ("orders relay", self.orders_relay_url.clone()),
-            ("inventory relay", self.inventory_relay_url.clone()),
+            ("order-service", "order-service", self.orders_url.clone()),
+            ("inventory-service", "inventory-service", self.inventory_url.clone()),
+            ("orders-relay", "orders relay", self.orders_relay_url.clone()),
+            ("inventory-relay", "inventory relay", self.inventory_relay_url.clone()),
         ]
+    }
+
+    pub(crate) fn places(&self) -> Places {
+        Places {
+            orders: self.orders_url.clone(),
+            inventory: self.inventory_url.clone(),
+            orders_relay: self.orders_relay_url.clone(),
+            inventory_relay: self.inventory_relay_url.clone(),
+        }
+    }
+
+    pub(crate) fn admin_token(&self) -> Result<Option<String>, InvalidSecret> {
+        either(
+            ("ADMIN_TOKEN", self.admin_token.as_deref()),
+            ("ADMIN_TOKEN_FILE", self.admin_token_file.as_deref()),
+        )
+    }
+
+    pub(crate) fn switch(&self) -> Switch {
+        match self.page_commands {
+            Commands::None => Switch::Nobody,
+            Commands::Compose => Switch::Compose,
+        }
+    }
+
+    /// What to type to freeze a process.
+    pub(crate) fn freeze_command(&self, id: &str) -> Option<String> {
+        match self.page_commands {
+            Commands::None => None,
+            Commands::Compose => Some(format!("docker compose pause {id}")),
+        }
     }
 
     /// The URL of the order service's database, with its password.

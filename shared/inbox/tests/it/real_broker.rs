@@ -107,7 +107,10 @@ impl WatchedBroker {
 
     async fn assert_empty(&self) {
         let depths = self.depths().await.expect("depths");
-        assert!(depths.iter().all(|depth| depth.ready == 0), "{depths:?}");
+        assert!(
+            depths.iter().all(|depth| depth.ready + depth.unacked.unwrap_or(0) == 0),
+            "{depths:?}"
+        );
     }
 }
 

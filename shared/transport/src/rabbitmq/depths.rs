@@ -60,6 +60,7 @@ async fn depth(
         Ok(found) => Ok(Some(QueueDepth {
             queue,
             ready: found.message_count().into(),
+            unacked: None,
             consumers: Some(found.consumer_count().into()),
         })),
         Err(error) if errors::is_not_found(&error) => Ok(None),

@@ -223,17 +223,25 @@ pub(super) async fn dead_letter(
     changed(db, sql, [id.into(), token.into(), reason.into()]).await
 }
 
-/// How many messages wait in each queue. Leased ones count: they are not done.
+/// How many messages wait in each queue, and how many are in a session's hands.
 pub(super) async fn depths(db: &DatabaseConnection) -> Result<Vec<QueueDepth>, DbErr> {
-    let sql = "SELECT q.name AS name, COUNT(m.id) AS ready
-               FROM broker_queues q LEFT JOIN broker_messages m ON m.queue = q.name
-               GROUP BY q.name ORDER BY q.name";
-    let rows = db.query_all_raw(Dialect::of(db).statement(sql, [])).await?;
+    let dialect = Dialect::of(db);
+    let sql = format!(
+        "SELECT q.name AS name, COUNT(m.id) AS total,
+           COUNT(CASE WHEN m.leased_until >= {now} THEN 1 END) AS leased
+         FROM broker_queues q LEFT JOIN broker_messages m ON m.queue = q.name
+         GROUP BY q.name ORDER BY q.name",
+        now = dialect.now(),
+    );
+    let rows = db.query_all_raw(dialect.statement(sql, [])).await?;
     rows.iter()
         .map(|row| {
+            let number = |column| row.try_get::<i64>("", column).map(i64::unsigned_abs);
+            let (total, leased) = (number("total")?, number("leased")?);
             Ok(QueueDepth {
                 queue: row.try_get("", "name")?,
-                ready: row.try_get::<i64>("", "ready")?.unsigned_abs(),
+                ready: total - leased,
+                unacked: Some(leased),
                 consumers: None,
             })
         })

@@ -50,6 +50,8 @@ async fn a_lease_is_renewed_as_long_as_its_holder_lives(broker: Broker) {
     let mut holder = transport.consumer(QUEUE, 1).await.expect("a session");
     let held = receive(&mut holder).await;
 
+    let depths = transport.depths().await.expect("depths");
+    assert!(depths.iter().any(|depth| (depth.ready, depth.unacked) == (0, Some(1))), "{depths:?}");
     let mut rival = broker.consumer(1).await;
 
     let db = connect(&broker.url).expect("a pool");
