@@ -6,6 +6,7 @@
 
 mod data_folder;
 mod elsewhere;
+mod guide;
 mod live;
 mod page;
 mod process_view;
