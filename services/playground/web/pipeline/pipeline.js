@@ -1,0 +1,133 @@
+// The way of an order as a picture. It draws a scene, and shows how it differs from the one before.
+
+import { bracketsOf } from './brackets.js';
+import { pilesOf } from './cards.js';
+import { changesBetween } from './changes.js';
+import { counters } from './counters.js';
+import { frame, head, lines, slotHead } from './frame.js';
+import { layout } from './layout.js';
+import { Rows } from './rows.js';
+import { svg } from './svg.js';
+import { travel } from './travel.js';
+import { inWords } from './words.js';
+
+/** @typedef {import('./scene.js').Scene} Scene */
+/** @typedef {{kind: 'order' | 'process', id: string}} Pick */
+
+export class Pipeline {
+  #t;
+  #root = document.createElement('div');
+  #picture = svg('svg', { class: 'pl', role: 'group' });
+  #lines = svg('g');
+  #heads = svg('g');
+  #brackets = svg('g');
+  #envelopes = svg('g', { 'aria-hidden': 'true' });
+  #words = document.createElement('ul');
+  #watch;
+  #rows;
+  #width = 0;
+  /** @type {import('./layout.js').Layout | null} */
+  #layout = null;
+  /** @type {Scene | null} */
+  #scene = null;
+  /** @type {Record<string, import('./cards.js').Pile> | null} */
+  #piles = null;
+  /** @type {import('./changes.js').Changes | null} */
+  #changes = null;
+
+  /**
+   * @param {HTMLElement} host
+   * @param {{t: import('../i18n/i18n.js').Translate, onPick?: (pick: Pick) => void}} options with `onPick`, orders are buttons
+   */
+  constructor(host, { t, onPick }) {
+    this.#t = t;
+    this.#rows = new Rows(onPick ? (order) => onPick({ kind: 'order', id: order }) : null);
+    this.#root.className = 'pipeline';
+    this.#words.className = 'visually-hidden';
+    this.#words.setAttribute('aria-live', 'polite');
+    this.#root.append(this.#picture, this.#words);
+    host.append(this.#root);
+    this.#watch = new ResizeObserver(([{ contentRect }]) => {
+      if (Math.abs(contentRect.width - this.#width) < 1) return;
+      this.#width = contentRect.width;
+      this.#place();
+    });
+    this.#watch.observe(this.#root);
+  }
+
+  /** @param {Scene} scene @param {{animate?: boolean}} [how] */
+  show(scene, { animate = true } = {}) {
+    const piles = pilesOf(scene, this.#t);
+    const relay = whoPublishes(this.#scene ?? scene);
+    this.#changes = this.#piles && changesBetween(this.#piles, piles, relay);
+    const wanted = shapeOf(scene);
+    const reshaped = this.#scene === null || shapeOf(this.#scene) !== wanted;
+    this.#scene = scene;
+    this.#piles = piles;
+    if (this.#width === 0) this.#width = this.#root.clientWidth;
+    if (reshaped || this.#layout === null) this.#place();
+    else this.#draw(animate);
+    if (animate && this.#changes && this.#layout) travel(this.#envelopes, this.#layout.lines, this.#changes.journeys);
+    if (this.#changes) inWords(this.#words, this.#changes, piles, this.#t);
+  }
+
+  /** Marks the rows of one order, or none. @param {string | null} order */
+  pick(order) {
+    this.#rows.picked = order;
+    if (this.#layout) this.#draw(false);
+  }
+
+  /** Says everything again, in the language of now. */
+  translate() {
+    if (!this.#scene) return;
+    this.#piles = pilesOf(this.#scene, this.#t);
+    this.#place();
+  }
+
+  destroy() {
+    this.#watch.disconnect();
+    this.#root.remove();
+  }
+
+  /** Draws what stands still anew. */
+  #place() {
+    if (!this.#scene || this.#width === 0) return;
+    const [twoRelays, gateway] = shapeOf(this.#scene).split(' ').map((word) => word === 'true');
+    const made = layout(this.#width, { twoRelays, gateway });
+    this.#layout = made;
+    const { width, height } = made;
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, 'aria-label': this.#t('pipeline.title') })) {
+      this.#picture.setAttribute(name, String(value));
+    }
+    this.#picture.replaceChildren(frame(made), this.#lines, this.#heads, this.#brackets, this.#rows.layer, this.#envelopes);
+    this.#rows.clear();
+    this.#draw(false);
+  }
+
+  /** @param {boolean} animate */
+  #draw(animate) {
+    const [made, scene, piles, t] = [this.#layout, this.#scene, this.#piles, this.#t];
+    if (!made || !scene || !piles) return;
+    const stateOf = (/** @type {string} */ node) => (node === 'broker' ? scene.broker : scene.processes[node] ?? 'absent');
+    const used = new Set(this.#changes?.journeys.flatMap(({ lines: taken }) => taken));
+    this.#lines.replaceChildren(...lines(made, used, stateOf));
+    this.#heads.replaceChildren(
+      ...Object.entries(made.nodes).flatMap(([name, box]) => head(name, box, stateOf(name), scene.details?.[name] ?? '', t)),
+      ...Object.entries(made.slots).flatMap(([name, box]) => slotHead(name, box, piles[name], t)));
+    const places = this.#rows.show(made, piles, this.#changes, animate, t);
+    this.#brackets.replaceChildren(...bracketsOf(this.#changes?.transactions ?? [], places, made, t));
+    counters(this.#root, scene, t);
+  }
+}
+
+/** What decides on the layout, besides the width. @param {Scene} scene */
+function shapeOf(scene) {
+  const second = (scene.processes['orders-relay-2'] ?? 'absent') !== 'absent';
+  const gateway = scene.textMessages !== undefined;
+  return `${second} ${gateway}`;
+}
+
+/** @param {Scene} scene the one before a message left its outbox */
+function whoPublishes(scene) {
+  return scene.ordersOutbox?.find(({ claimedBy }) => claimedBy)?.claimedBy ?? 'orders-relay';
+}

@@ -1,0 +1,19 @@
+// What changed, in words, for those who don't see the picture.
+
+const MOST = 4;
+
+/** @param {HTMLElement} list @param {import('./changes.js').Changes} changes @param {Record<string, import('./cards.js').Pile>} piles @param {import('../i18n/i18n.js').Translate} t */
+export function inWords(list, { appeared, changed }, piles, t) {
+  /** @type {string[]} */
+  const sentences = [];
+  for (const [name, { cards }] of Object.entries(piles)) {
+    for (const card of cards) {
+      if (appeared.has(card.key)) sentences.push(t('pipeline.appeared', { list: t(`pipeline.list.${name}`), name: card.name }));
+      else if (changed.has(card.key)) sentences.push(t('pipeline.changed', { list: t(`pipeline.list.${name}`), name: card.name }));
+    }
+  }
+  if (sentences.length === 0) return;
+  const rest = sentences.length - MOST;
+  const said = rest > 0 ? [...sentences.slice(0, MOST), t('pipeline.more', { n: rest })] : sentences;
+  list.replaceChildren(...said.map((words) => Object.assign(document.createElement('li'), { textContent: words })));
+}
