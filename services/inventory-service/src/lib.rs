@@ -5,6 +5,8 @@
 mod api;
 mod decision;
 mod entity;
+#[cfg(feature = "lab")]
+pub mod lab;
 mod order_events;
 mod release;
 mod reserve;

@@ -15,8 +15,8 @@ pub(crate) struct OrderEvents {
 
 /// What happened, and the trace that our reply goes on with.
 pub(crate) struct TracedEvent {
-    event: OrderEvent,
-    trace: Trace,
+    pub(crate) event: OrderEvent,
+    pub(crate) trace: Trace,
 }
 
 pub(crate) enum OrderEvent {

@@ -6,6 +6,8 @@ mod api;
 mod cancel_order;
 mod entity;
 mod idempotency;
+#[cfg(feature = "lab")]
+pub mod lab;
 mod new_order;
 mod order_status;
 mod order_view;

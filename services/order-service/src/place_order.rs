@@ -71,7 +71,7 @@ pub(crate) async fn place_order(
     Ok(Placed { order_id, replayed: false })
 }
 
-async fn insert_order(
+pub(crate) async fn insert_order(
     tx: &DatabaseTransaction,
     order_id: OrderId,
     order: &NewOrder,

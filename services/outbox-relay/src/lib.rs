@@ -3,6 +3,8 @@
 
 mod admin;
 mod cleanup;
+#[cfg(feature = "lab")]
+pub mod lab;
 mod metrics;
 mod operate;
 mod settings;

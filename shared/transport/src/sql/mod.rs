@@ -17,6 +17,8 @@ mod consumer;
 mod publisher;
 mod schema;
 mod store;
+#[cfg(feature = "lab")]
+pub mod switch;
 
 use async_trait::async_trait;
 use database::{Failure, PoolSettings};

@@ -36,4 +36,5 @@ mod rabbitmq;
 mod routing;
 mod settling;
 mod sql;
+mod switch;
 mod urls;
