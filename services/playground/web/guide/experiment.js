@@ -1,0 +1,126 @@
+// Predict, run, compare. What counts is the run: no answer is written down anywhere.
+
+import { element } from '../shop/element.js';
+import { result } from '../lab/result.js';
+import { rowOf, toLink } from '../lab/choice.js';
+import { readLab, readTrace, run } from '../lab/server.js';
+import { formatHash } from '../shell/hash.js';
+
+/** @typedef {import('../shell/shell.js').Context} Context */
+/** @typedef {import('../lab/server.js').Lab} Lab */
+/** @typedef {import('../lab/server.js').Trace} Trace */
+/** @typedef {{question: string, options: string[], mistakes: string[], failure: string}} Experiment */
+
+/** What the reader has predicted and seen, by experiment: another language shows it again. @type {Map<string, {predicted: string, trace?: Trace}>} */
+const seen = new Map();
+let names = 0;
+
+/** @param {Experiment} given @param {Context} context */
+export function experiment(given, context) {
+  const { t } = context;
+  const key = `${given.mistakes.join(',')}/${given.failure}`;
+  const outcome = element('div', { class: 'guide-outcome' });
+  const start = /** @type {HTMLButtonElement} */ (element('button', { type: 'button', class: 'primary', disabled: '' }, t('guide.run')));
+  const hint = element('p', { class: 'guide-hint' }, t('guide.predict-first'));
+  /** @type {Lab | null} */
+  let lab = null;
+
+  const fields = predictions(given, t, seen.get(key)?.predicted, (predicted) => {
+    seen.set(key, { ...seen.get(key), predicted });
+    redraw();
+  });
+
+  async function go() {
+    const before = seen.get(key);
+    if (!lab || !before) return;
+    start.disabled = true;
+    hint.textContent = t('lab.running');
+    context.announce(t('lab.running'));
+    try {
+      const trace = await traceOf(given, lab);
+      seen.set(key, { ...before, trace });
+      redraw();
+      context.announce([...outcome.querySelectorAll('.say, .lab-verdict')].map((node) => node.textContent).join('. '));
+    } catch (error) {
+      redraw();
+      hint.textContent = t('lab.error', { reason: /** @type {Error} */ (error).message });
+      context.announce(hint.textContent);
+    }
+  }
+
+  function redraw() {
+    const { predicted, trace } = seen.get(key) ?? {};
+    start.disabled = !predicted || !lab;
+    start.textContent = t(lab?.mode === 'export' ? 'guide.show' : trace ? 'guide.again' : 'guide.run');
+    hint.textContent = predicted ? '' : t('guide.predict-first');
+    outcome.replaceChildren(...(predicted && trace && lab ? compared(predicted, trace, lab, t) : []));
+  }
+
+  start.addEventListener('click', go);
+  labOnce().then((found) => { lab = found; redraw(); }, () => {
+    start.remove();
+    hint.replaceChildren(t('guide.needs-lab'), ' ', element('code', { dir: 'ltr' }, command(given)));
+  });
+  return element('section', { class: 'guide-experiment card lab' },
+    setting(given, t), fields, element('div', { class: 'guide-start' }, start, hint), outcome);
+}
+
+/** @type {Promise<Lab> | null} */
+let asked = null;
+
+/** Many experiments ask once; a failure is asked again with the next chapter. */
+function labOnce() {
+  asked ??= readLab().catch((error) => {
+    asked = null;
+    throw error;
+  });
+  return asked;
+}
+
+/** @param {Experiment} given @param {Lab} lab */
+async function traceOf({ mistakes, failure }, lab) {
+  if (lab.mode !== 'export') return run(mistakes, failure);
+  return readTrace(rowOf(mistakes, lab) ?? mistakes.join(','), failure);
+}
+
+/** What is switched off, and what fails. @param {Experiment} given @param {import('../i18n/i18n.js').Translate} t */
+function setting({ mistakes, failure }, t) {
+  const off = mistakes.length === 0 ? t('guide.no-mistake') : mistakes.map((id) => t(`lab.mistake.${id}`)).join(' + ');
+  return element('dl', { class: 'guide-setting' },
+    element('div', {}, element('dt', {}, t('guide.mistake')), element('dd', { 'data-tone': mistakes.length === 0 ? 'good' : 'bad', class: 'say' }, off)),
+    element('div', {}, element('dt', {}, t('guide.failure')), element('dd', {}, t(`lab.failure.${failure}`))));
+}
+
+/**
+ * @param {Experiment} given @param {import('../i18n/i18n.js').Translate} t
+ * @param {string | undefined} chosen @param {(predicted: string) => void} choose
+ */
+function predictions({ question, options }, t, chosen, choose) {
+  const name = `prediction-${++names}`;
+  const choices = options.map((option) => {
+    const radio = /** @type {HTMLInputElement} */ (element('input', { type: 'radio', name, value: option }));
+    radio.checked = option === chosen;
+    radio.addEventListener('change', () => choose(option));
+    return element('label', {}, radio, t(`guide.option.${option}`));
+  });
+  return element('fieldset', {}, element('legend', {}, question), element('div', { class: 'guide-options' }, ...choices));
+}
+
+/** @param {string} predicted @param {Trace} trace @param {Lab} lab @param {import('../i18n/i18n.js').Translate} t */
+function compared(predicted, trace, lab, t) {
+  const { reservations } = trace.equation;
+  const isRight = predicted === '2+' ? reservations >= 2 : reservations === Number(predicted);
+  const words = t(isRight ? 'guide.right' : 'guide.wrong', { predicted: t(`guide.option.${predicted}`), n: reservations });
+  const replay = formatHash({ view: 'lab', params: toLink({ mistakes: trace.mistakes, failure: trace.failure, step: 0 }, lab) });
+  return [
+    element('p', { class: 'say', 'data-tone': isRight ? 'good' : 'bad' }, words),
+    result(trace, t),
+    element('p', {}, element('a', { href: replay }, t('guide.replay'))),
+  ];
+}
+
+/** @param {Experiment} given */
+function command({ mistakes, failure }) {
+  const without = mistakes.length === 0 ? '' : ` --without ${mistakes.join(',')}`;
+  return `cargo run -- lab run ${failure}${without}`;
+}
