@@ -7,6 +7,8 @@
 mod data_folder;
 mod elsewhere;
 mod guide;
+#[cfg(feature = "lab")]
+mod lab;
 mod live;
 mod page;
 mod process_view;
@@ -24,6 +26,8 @@ use service_kit::settings::loopback;
 use service_kit::{program, server, telemetry};
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "lab")]
+pub use crate::lab::{ExperimentProgram, LabCommand};
 use data_folder::DataFolder;
 pub use elsewhere::{Invocation as PageInvocation, PageSettings, page as run_page};
 use live::Live;

@@ -28,6 +28,14 @@ enum Part {
     Migrate(migrations::MigrateSettings),
     /// Serves the page alone, for services that run elsewhere
     Page(playground::PageInvocation),
+    /// Makes failures happen, and says what came of it
+    #[cfg(feature = "lab")]
+    #[command(subcommand)]
+    Lab(playground::LabCommand),
+    /// One process of an experiment
+    #[cfg(feature = "lab")]
+    #[command(subcommand, hide = true)]
+    Experiment(playground::ExperimentProgram),
     /// Asks whether the shop that runs by the same ports serves its page
     Healthcheck(playground::Healthcheck),
 }
@@ -41,6 +49,10 @@ fn main() -> ExitCode {
         Some(Part::OutboxRelay(invocation)) => outbox_relay::run(invocation),
         Some(Part::Migrate(settings)) => program::run(migrations::run(settings)),
         Some(Part::Page(invocation)) => playground::run_page(invocation),
+        #[cfg(feature = "lab")]
+        Some(Part::Lab(command)) => command.run(),
+        #[cfg(feature = "lab")]
+        Some(Part::Experiment(program)) => program.run(),
         Some(Part::Healthcheck(check)) => check.run(),
     }
 }

@@ -61,9 +61,19 @@ pub async fn publish(
     message: Message,
 ) -> Result<(), TransportError> {
     crash_point!("before-direct-publish");
-    let publisher = transport.publisher().await?;
-    let published = publisher.publish(&[message]).await;
-    crash_point!("direct-publish-answered");
+    let published = try_to_publish(transport, message).await;
+    match published {
+        Ok(()) => crash_point!("direct-publish-answered"),
+        Err(_) => crash_point!("direct-publish-failed"),
+    }
+    published
+}
+
+async fn try_to_publish(
+    transport: &Arc<dyn Transport>,
+    message: Message,
+) -> Result<(), TransportError> {
+    let published = transport.publisher().await?.publish(&[message]).await;
     match (published.outcomes.as_slice(), published.lost) {
         ([Outcome::Confirmed], _) => Ok(()),
         (_, Some(lost)) => Err(lost),

@@ -45,6 +45,14 @@ pub fn run<F>(program: F) -> ExitCode
 where
     F: Future<Output = anyhow::Result<()>>,
 {
+    run_for_exit_code(async { program.await.map(|()| ExitCode::SUCCESS) })
+}
+
+/// The same for a program whose answer is its exit code.
+pub fn run_for_exit_code<F>(program: F) -> ExitCode
+where
+    F: Future<Output = anyhow::Result<ExitCode>>,
+{
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -56,7 +64,7 @@ where
     // A thread that reads standard input can't be stopped: don't wait for it.
     runtime.shutdown_timeout(Duration::from_millis(100));
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {}", format!("{error:#}").replace('\n', " "));
             ExitCode::FAILURE

@@ -1,0 +1,70 @@
+//! All cells: what each set of mistakes makes of each failure.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+
+use crate::{Catalogue, Experiment, Lab, Site, Trace};
+
+/// One run of the matrix.
+#[derive(Debug)]
+pub struct Cell {
+    /// The row: a set of mistakes.
+    pub row: String,
+    /// The column: a failure.
+    pub failure: String,
+    /// What was recorded, or why nothing was.
+    pub trace: anyhow::Result<Trace>,
+}
+
+/// Makes a fresh site for each run.
+#[async_trait]
+pub trait Sites: Send + Sync + 'static {
+    /// A site that nobody has used.
+    ///
+    /// # Errors
+    /// There is none.
+    async fn fresh(&self) -> anyhow::Result<Box<dyn Site>>;
+}
+
+/// Runs every cell, `at_once` at the same time, and hands each over as it is done. Dropping the receiver
+/// stops it.
+pub fn matrix(lab: Lab, sites: Arc<dyn Sites>, at_once: usize) -> mpsc::Receiver<Cell> {
+    let (sender, cells) = mpsc::channel(at_once.max(1));
+    let places = Arc::new(Semaphore::new(at_once.max(1)));
+    tokio::spawn(async move {
+        let mut running = JoinSet::new();
+        for (row, failure) in all() {
+            let Ok(place) = places.clone().acquire_owned().await else {
+                break;
+            };
+            if sender.is_closed() {
+                break;
+            }
+            let (lab, sites, sender) = (lab.clone(), sites.clone(), sender.clone());
+            running.spawn(async move {
+                let trace = run(&lab, &*sites, row, failure).await;
+                let (row, failure) = (row.to_owned(), failure.to_owned());
+                let _ = sender.send(Cell { row, failure, trace }).await;
+                drop(place);
+            });
+        }
+        running.join_all().await;
+    });
+    cells
+}
+
+/// Rows and failures, in the order of the page.
+fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let catalogue = Catalogue::get();
+    let failures = || catalogue.failures.iter().map(|failure| failure.id.as_str());
+    catalogue.rows.iter().flat_map(move |row| failures().map(|failure| (row.id.as_str(), failure)))
+}
+
+async fn run(lab: &Lab, sites: &dyn Sites, row: &str, failure: &str) -> anyhow::Result<Trace> {
+    let mistakes = Catalogue::get().row(row).map(|row| row.mistakes.to_string());
+    let experiment = Experiment::new(&mistakes.unwrap_or_default(), failure)?;
+    lab.run(&*sites.fresh().await?, &experiment).await
+}

@@ -1,0 +1,35 @@
+use std::time::Duration;
+
+/// How long things take before something else happens. None of these makes a verdict right or wrong on a
+/// machine that is fast enough for them; a slow or busy one wants longer ones.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// The relays' lease: after a crash the next relay waits for its end.
+    pub lease: Duration,
+    /// The same for deliveries of the queue in SQL.
+    pub visibility: Duration,
+    /// With nothing waiting anywhere and no point passed for so long, nothing more will come.
+    pub quiet: Duration,
+    /// With something waiting and no point passed for so long, nothing more will come either.
+    pub stuck: Duration,
+}
+
+impl Pace {
+    /// For a person who waits: a run takes at most three seconds.
+    #[must_use]
+    pub fn quick() -> Self {
+        Self::of_millis(700, 300, 150, 1200)
+    }
+
+    /// For machines that are busy with other things.
+    #[must_use]
+    pub fn patient() -> Self {
+        Self::of_millis(2000, 1500, 400, 6000)
+    }
+
+    fn of_millis(lease: u64, visibility: u64, quiet: u64, stuck: u64) -> Self {
+        let [lease, visibility, quiet, stuck] =
+            [lease, visibility, quiet, stuck].map(Duration::from_millis);
+        Self { lease, visibility, quiet, stuck }
+    }
+}
