@@ -108,7 +108,8 @@ pub(crate) fn router(services: Services, live: Live, shutdown: CancellationToken
     }
     for chapter in guide::files() {
         let route = format!("/{}", chapter.path);
-        pages = pages.route(&route, get(async move || text(chapter.media_type, chapter.text.clone())));
+        pages =
+            pages.route(&route, get(async move || text(chapter.media_type, chapter.text.clone())));
     }
     pages
         .route("/api/live", get(async move || live.clone().stream(shutdown.clone())))

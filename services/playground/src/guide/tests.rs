@@ -87,7 +87,8 @@ fn prose(source: &str) -> String {
     let outside = outside.split('`').step_by(2).collect::<String>();
     let mut prose = String::new();
     for (n, part) in outside.split("](").enumerate() {
-        let after_link = if n == 0 { Some(part) } else { part.split_once(')').map(|(_, rest)| rest) };
+        let after_link =
+            if n == 0 { Some(part) } else { part.split_once(')').map(|(_, rest)| rest) };
         prose.push_str(after_link.unwrap_or_default());
     }
     prose
@@ -96,7 +97,8 @@ fn prose(source: &str) -> String {
 #[test]
 fn every_chapter_has_a_title_a_question_and_all_its_parts_in_their_order() {
     for edition in &EDITIONS {
-        let (_, parts) = PARTS.iter().find(|(language, _)| *language == edition.language).expect("parts");
+        let (_, parts) =
+            PARTS.iter().find(|(language, _)| *language == edition.language).expect("parts");
         for (slug, source) in edition.chapters {
             assert!(!markdown::title(source).is_empty(), "{slug}: title");
             assert!(!markdown::question(source).is_empty(), "{slug}: question");
@@ -119,19 +121,24 @@ fn every_experiment_follows_its_own_prediction() {
             .filter(|kind| matches!(*kind, "predict" | "experiment"))
             .collect();
         assert!(kinds.len() >= 4, "{chapter}: at least two experiments");
-        assert!(kinds.chunks(2).all(|pair| pair == ["predict", "experiment"]), "{chapter}: {kinds:?}");
+        assert!(
+            kinds.chunks(2).all(|pair| pair == ["predict", "experiment"]),
+            "{chapter}: {kinds:?}"
+        );
         for block in blocks(source, "predict") {
             let keys: Vec<_> = markdown::settings(block).iter().map(|(key, _)| *key).collect();
-            assert_eq!(keys, ["question", "options"], "{chapter}: {block}");
+            assert!(
+                keys == ["question", "options"] || keys == ["question", "options", "of"],
+                "{chapter}: {block}"
+            );
         }
     }
 }
 
 #[test]
 fn both_languages_have_the_same_experiments_in_the_same_order() {
-    let [english, persian] = EDITIONS.map(|edition| {
-        edition.chapters.map(|(slug, source)| (slug, blocks(source, "experiment")))
-    });
+    let [english, persian] = EDITIONS
+        .map(|edition| edition.chapters.map(|(slug, source)| (slug, blocks(source, "experiment"))));
     assert_eq!(english, persian);
 }
 
@@ -139,7 +146,8 @@ fn both_languages_have_the_same_experiments_in_the_same_order() {
 fn every_experiment_names_mistakes_and_failures_that_the_lab_has() {
     for (chapter, source) in chapters() {
         for block in blocks(source, "experiment") {
-            let [("mistakes", mistakes), ("failure", failure)] = markdown::settings(block)[..] else {
+            let [("mistakes", mistakes), ("failure", failure)] = markdown::settings(block)[..]
+            else {
                 panic!("{chapter}: {block}");
             };
             for mistake in mistakes.split(", ") {
@@ -161,7 +169,8 @@ fn every_link_to_code_names_a_file_that_is_there_and_a_function_in_it() {
             let (path, function) = target.split_once(' ').expect(target);
             let text = std::fs::read_to_string(root.join(path)).expect(path);
             let function = format!("fn {}", function.trim_matches('"'));
-            let found = text.split(function.as_str()).skip(1).any(|rest| rest.starts_with(['(', '<']));
+            let found =
+                text.split(function.as_str()).skip(1).any(|rest| rest.starts_with(['(', '<']));
             assert!(found, "{chapter}: no `{function}` in {path}");
         }
     }
@@ -172,7 +181,8 @@ fn persian_prose_has_persian_digits_and_letters() {
     for (chapter, source) in chapters().filter(|(chapter, _)| chapter.starts_with("fa/")) {
         let prose = prose(source);
         for line in prose.lines() {
-            let foreign = |c: char| c.is_ascii_digit() || matches!(c, 'ي' | 'ك' | '٠'..='٩' | '?' | ';');
+            let foreign =
+                |c: char| c.is_ascii_digit() || matches!(c, 'ي' | 'ك' | '٠'..='٩' | '?' | ';');
             assert!(!line.contains(foreign), "{chapter}: {line}");
         }
         for block in blocks(source, "predict") {

@@ -13,29 +13,30 @@ export function chapterText(fragment, context, panel) {
   body.querySelector('h1')?.setAttribute('tabindex', '-1');
   body.querySelector('blockquote')?.classList.add('guide-question');
   for (const code of body.querySelectorAll('code')) code.setAttribute('dir', 'ltr');
-  for (const block of body.querySelectorAll('pre')) block.replaceWith(listing(block));
+  for (const block of all(body, 'pre')) Object.assign(block, { dir: 'ltr', tabIndex: 0 }); // long lines scroll, with the keyboard too
+  for (const table of all(body, 'table')) scrolling(table);
   for (const place of all(body, '.experiment')) enliven(place, context);
   for (const code of all(body, 'code[data-source]')) code.replaceWith(sourceLink(code, context, panel));
   return [...body.childNodes];
 }
 
-/** Long lines scroll by themselves, with the keyboard too. @param {HTMLElement} block */
-function listing(block) {
-  const copy = /** @type {HTMLElement} */ (block.cloneNode(true));
-  copy.dir = 'ltr';
-  copy.tabIndex = 0;
-  return copy;
+/** @param {HTMLElement} table */
+function scrolling(table) {
+  const frame = element('div', { class: 'guide-table', tabindex: 0 });
+  table.replaceWith(frame);
+  frame.append(table);
 }
 
 /** @param {HTMLElement} place @param {Context} context */
 function enliven(place, context) {
   const prediction = /** @type {HTMLElement} */ (place.previousElementSibling);
-  const { question = '', options = '' } = prediction.dataset;
+  const { question = '', options = '', of = 'reservations' } = prediction.dataset;
   const { mistakes = '', failure = '' } = place.dataset;
   prediction.remove();
   place.replaceWith(experiment({
     question,
     options: options.split(', '),
+    of: of === 'textMessages' ? of : 'reservations',
     mistakes: mistakes === 'none' ? [] : mistakes.split(', '),
     failure,
   }, context));

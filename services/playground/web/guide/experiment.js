@@ -7,9 +7,10 @@ import { readLab, readTrace, run } from '../lab/server.js';
 import { formatHash } from '../shell/hash.js';
 
 /** @typedef {import('../shell/shell.js').Context} Context */
+/** @typedef {import('../i18n/i18n.js').Translate} Translate */
 /** @typedef {import('../lab/server.js').Lab} Lab */
 /** @typedef {import('../lab/server.js').Trace} Trace */
-/** @typedef {{question: string, options: string[], mistakes: string[], failure: string}} Experiment */
+/** @typedef {{question: string, options: string[], of: 'reservations' | 'textMessages', mistakes: string[], failure: string}} Experiment `of`: what is predicted */
 
 /** What the reader has predicted and seen, by experiment: another language shows it again. @type {Map<string, {predicted: string, trace?: Trace}>} */
 const seen = new Map();
@@ -53,7 +54,7 @@ export function experiment(given, context) {
     start.disabled = !predicted || !lab;
     start.textContent = t(lab?.mode === 'export' ? 'guide.show' : trace ? 'guide.again' : 'guide.run');
     hint.textContent = predicted ? '' : t('guide.predict-first');
-    outcome.replaceChildren(...(predicted && trace && lab ? compared(predicted, trace, lab, t) : []));
+    outcome.replaceChildren(...(predicted && trace && lab ? compared(given, predicted, trace, lab, t) : []));
   }
 
   start.addEventListener('click', go);
@@ -83,7 +84,7 @@ async function traceOf({ mistakes, failure }, lab) {
   return readTrace(rowOf(mistakes, lab) ?? mistakes.join(','), failure);
 }
 
-/** What is switched off, and what fails. @param {Experiment} given @param {import('../i18n/i18n.js').Translate} t */
+/** What is switched off, and what fails. @param {Experiment} given @param {Translate} t */
 function setting({ mistakes, failure }, t) {
   const off = mistakes.length === 0 ? t('guide.no-mistake') : mistakes.map((id) => t(`lab.mistake.${id}`)).join(' + ');
   return element('dl', { class: 'guide-setting' },
@@ -92,7 +93,7 @@ function setting({ mistakes, failure }, t) {
 }
 
 /**
- * @param {Experiment} given @param {import('../i18n/i18n.js').Translate} t
+ * @param {Experiment} given @param {Translate} t
  * @param {string | undefined} chosen @param {(predicted: string) => void} choose
  */
 function predictions({ question, options }, t, chosen, choose) {
@@ -101,19 +102,22 @@ function predictions({ question, options }, t, chosen, choose) {
     const radio = /** @type {HTMLInputElement} */ (element('input', { type: 'radio', name, value: option }));
     radio.checked = option === chosen;
     radio.addEventListener('change', () => choose(option));
-    return element('label', {}, radio, t(`guide.option.${option}`));
+    return element('label', {}, radio, optionWords(option, t));
   });
   return element('fieldset', {}, element('legend', {}, question), element('div', { class: 'guide-options' }, ...choices));
 }
 
-/** @param {string} predicted @param {Trace} trace @param {Lab} lab @param {import('../i18n/i18n.js').Translate} t */
-function compared(predicted, trace, lab, t) {
-  const { reservations } = trace.equation;
-  const isRight = predicted === '2+' ? reservations >= 2 : reservations === Number(predicted);
-  const words = t(isRight ? 'guide.right' : 'guide.wrong', { predicted: t(`guide.option.${predicted}`), n: reservations });
+/** `3+` is three or more. @param {string} option @param {Translate} t */
+const optionWords = (option, t) => t(option.endsWith('+') ? 'guide.or-more' : 'guide.number', { n: Number.parseInt(option, 10) });
+
+/** @param {Experiment} given @param {string} predicted @param {Trace} trace @param {Lab} lab @param {Translate} t */
+function compared({ of }, predicted, trace, lab, t) {
+  const n = trace.equation[of] ?? 0;
+  const isRight = predicted.endsWith('+') ? n >= Number.parseInt(predicted, 10) : n === Number(predicted);
+  const words = t(isRight ? 'guide.right' : 'guide.wrong', { predicted: optionWords(predicted, t), of: t(`guide.of.${of}`), n });
   const replay = formatHash({ view: 'lab', params: toLink({ mistakes: trace.mistakes, failure: trace.failure, step: 0 }, lab) });
   return [
-    element('p', { class: 'say', 'data-tone': isRight ? 'good' : 'bad' }, words),
+    element('p', { class: 'say', 'data-tone': isRight ? 'good' : 'wait' }, words),
     result(trace, t),
     element('p', {}, element('a', { href: replay }, t('guide.replay'))),
   ];
