@@ -1,31 +1,31 @@
 // A bracket around the rows that one transaction wrote.
 
-import { svg } from './svg.js';
+import { label, svg } from './svg.js';
 
-/** @typedef {import('./layout.js').Box} Box */
+/** @import { Box, Layout, Translate } from './types.js' */
 
 /** With more of them at once nobody could tell them apart. */
 const MOST = 4;
 
-/** @param {string[][]} transactions @param {Map<string, Box>} places @param {import('./layout.js').Layout} layout @param {import('../i18n/i18n.js').Translate} t */
+/** @param {string[][]} transactions @param {Map<string, Box>} places @param {Layout} layout @param {Translate} t */
 export function bracketsOf(transactions, places, layout, t) {
-  const drawn = transactions
+  const drawn = transactions // the newest first
     .map((keys) => keys.flatMap((key) => places.get(key) ?? []))
     .filter((boxes) => boxes.length > 1)
     .slice(0, MOST);
   const captions = ['order-service', 'inventory-service'].flatMap((name) => {
-    const { x, w } = layout.nodes[name];
-    const n = drawn.filter(([box]) => box.x > x && box.x < x + w && box.y > layout.nodes[name].y && box.y < layout.nodes[name].y + layout.nodes[name].h).length;
+    const { x, y, w, h } = layout.nodes[name];
+    const n = drawn.filter(([box]) => box.x > x && box.x < x + w && box.y > y && box.y < y + h).length;
     const [atX, atY] = layout.captions[name];
-    return n === 0 ? [] : [svg('text', { x: atX, y: atY, class: 'caption' }, t('pipeline.transactions', { n }))];
+    return n === 0 ? [] : [label(atX, atY, t('pipeline.transactions', { n }), 'caption')];
   });
-  return [...drawn.map((boxes) => bracket(boxes, t('pipeline.transaction', { n: boxes.length }))), ...captions];
+  return [...drawn.map((boxes, at) => bracket(boxes, at, t('pipeline.transaction', { n: boxes.length }))), ...captions];
 }
 
-/** The rows get an outline each; a spine in the gutter joins them. @param {Box[]} boxes @param {string} words */
-function bracket(boxes, words) {
+/** The rows get an outline each; a spine in the gutter joins them, beside those of other transactions. @param {Box[]} boxes @param {number} at @param {string} words */
+function bracket(boxes, at, words) {
   const nearest = Math.min(...boxes.map(({ x, w }) => x + w));
-  const spine = nearest + 14;
+  const spine = nearest + 9 + 5 * (at % 3);
   const middles = boxes.map(({ y, h }) => y + h / 2);
   const ticks = boxes.map(({ x, y, w, h }) => `M${x < spine ? x + w : x} ${y + h / 2}H${spine}`);
   const [top, bottom] = [Math.min(...middles), Math.max(...middles)];

@@ -2,12 +2,7 @@
 
 import { BACK, THERE, queueOf } from './scene.js';
 
-/**
- * `key` stays the same as long as the row does; `drawn` changes with what is seen.
- * @typedef {{key: string, order?: string, message?: string, title: string, tone: string | null, words: string, aside: string,
- *   name: string, drawn: string}} Card
- * @typedef {{cards: Card[], total: number, note: string}} Pile newest first; a queue has a note
- */
+/** @import { Card, OutboxRow, Pile, Queue, QueuedMessage, Scene, Translate } from './types.js' */
 
 /** @type {Record<string, string>} */
 const TONES = {
@@ -16,7 +11,7 @@ const TONES = {
   Cancelling: 'ending', Cancelled: 'ended', Released: 'ended', Discarded: 'ended',
 };
 
-/** @param {import('./scene.js').Scene} scene @param {import('../i18n/i18n.js').Translate} t @returns {Record<string, Pile>} */
+/** @param {Scene} scene @param {Translate} t @returns {Record<string, Pile>} */
 export function pilesOf(scene, t) {
   const orderNames = new Map(scene.orders?.map((row) => [row.order, row.label ?? row.order]));
   const messages = new Map();
@@ -80,7 +75,7 @@ export function pilesOf(scene, t) {
       key: `${row.order}/${nth(scene.reservations ?? [], at, 'order')}`, order: row.order, title: row.label ?? nameOf(row.order), tone: TONES[row.status], words: row.status }))),
     inventoryOutbox: outbox('inventoryOutbox'),
     stock: pile('stock', [...scene.stock ?? []].sort((one, other) => one.reserved - other.reserved).map((row) => card('stock', {
-      key: row.sku, title: row.sku, tone: null, words: t('pipeline.stock', { reserved: row.reserved, all: row.onHand }) }))),
+      key: row.sku, title: row.sku, words: t('pipeline.stock', { reserved: row.reserved, all: row.onHand }) }))),
     textMessages: pile('textMessages', (scene.textMessages ?? []).map((row) => card('textMessages', {
       key: row.order, order: row.order, title: row.label ?? nameOf(row.order), tone: row.times > 1 ? 'bad' : 'good', words: `× ${row.times}` }))),
   };
@@ -95,19 +90,19 @@ function nth(rows, at, id) {
   return rows.slice(0, at).filter((row) => row[id] === rows[at][id]).length;
 }
 
-/** @param {import('./scene.js').OutboxRow} row @param {import('../i18n/i18n.js').Translate} t */
+/** @param {OutboxRow} row @param {Translate} t */
 function outboxWords({ status, claimedBy, tries }, t) {
   if (status === 'Pending' && claimedBy) return t('pipeline.claimed');
   return tries ? `${status} · ${t('pipeline.tries', { n: tries })}` : status;
 }
 
-/** @param {import('./scene.js').QueuedMessage} row @param {import('../i18n/i18n.js').Translate} t */
+/** @param {QueuedMessage} row @param {Translate} t */
 function queuedWords({ unacked, deliveries = 0 }, t) {
   const words = t(unacked ? 'pipeline.unacked' : 'pipeline.ready');
   return deliveries > 1 ? `${words} · × ${deliveries}` : words;
 }
 
-/** @param {import('./scene.js').Queue} queue @param {import('../i18n/i18n.js').Translate} t */
+/** @param {Queue} queue @param {Translate} t */
 function queueWords({ ready, unacked }, t) {
   return unacked === null ? t('pipeline.queue-ready', { ready }) : t('pipeline.queue', { ready, unacked });
 }

@@ -1,9 +1,6 @@
 // What is different from the scene before: new and changed rows, what one transaction wrote, and which messages moved.
 
-/** @typedef {import('./cards.js').Card} Card */
-/** @typedef {Record<string, import('./cards.js').Pile>} Piles */
-/** @typedef {{appeared: Set<string>, changed: Set<string>, transactions: string[][], journeys: Journey[]}} Changes */
-/** @typedef {{lines: string[], label: string}} Journey the lines that a message took */
+/** @import { Card, Changes, Journey, Piles } from './types.js' */
 
 const INVENTORY = ['inventoryInbox', 'reservations', 'stock', 'inventoryOutbox'];
 

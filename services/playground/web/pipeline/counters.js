@@ -1,9 +1,11 @@
 // The numbers that say whether all is well.
 
+/** @import { Scene, Translate } from './types.js' */
+
 /** @type {['backlog', 'duplicates', 'dead', 'parked']} */
 const NAMES = ['backlog', 'duplicates', 'dead', 'parked'];
 
-/** @param {HTMLElement} root @param {import('./scene.js').Scene} scene @param {import('../i18n/i18n.js').Translate} t */
+/** @param {HTMLElement} root @param {Scene} scene @param {Translate} t */
 export function counters(root, { counters: values }, t) {
   if (!values) return;
   const known = root.querySelector('.counters');

@@ -1,9 +1,9 @@
 // What stands still: processes, tables, queues, and the lines between them.
 
 import { PAD } from './measures.js';
-import { label, shape, svg } from './svg.js';
+import { label, shape, svg, widthOf } from './svg.js';
 
-/** @typedef {import('../i18n/i18n.js').Translate} Translate */
+/** @import { Box, Layout, Pile, Slot, Translate } from './types.js' */
 
 /** @type {Record<string, string>} */
 const STATE_TONES = {
@@ -18,7 +18,7 @@ const SLOT_NAMES = {
   there: 'inventory-service.orders', back: 'order-service.stock',
 };
 
-/** @param {import('./layout.js').Layout} at */
+/** @param {Layout} at */
 export function frame(at) {
   const parts = [arrowHead()];
   for (const [name, box] of Object.entries(at.nodes)) {
@@ -35,7 +35,7 @@ export function frame(at) {
   return svg('g', { class: 'frame' }, ...parts);
 }
 
-/** @param {import('./layout.js').Layout} at @param {Set<string>} used @param {(node: string) => string} stateOf */
+/** @param {Layout} at @param {Set<string>} used @param {(node: string) => string} stateOf */
 export function lines(at, used, stateOf) {
   const parts = Object.entries(at.lines).map(([name, points]) => svg('path', {
     class: `line${used.has(name) ? ' used' : ''}${isCut(name, stateOf) ? ' cut' : ''}`,
@@ -54,25 +54,26 @@ function isCut(line, stateOf) {
   return STATE_TONES[stateOf(mover)] !== 'good' || /ublish|eliver/.test(line) && STATE_TONES[stateOf('broker')] !== 'good';
 }
 
-/** Heads of processes: the name, and how it is. @param {string} name @param {import('./layout.js').Box} box @param {string} state @param {string} detail @param {Translate} t */
+/** Heads of processes: the name, and how it is. @param {string} name @param {Box} box @param {string} state @param {string} detail @param {Translate} t */
 export function head(name, box, state, detail, t) {
   const small = box.h < 80 || box.w < 130;
   const tone = STATE_TONES[state] ?? 'ended';
   const title = label(box.x + PAD, box.y + (small ? 19 : 23), t(`pipeline.${name}`), 'node-name', box.w - 2 * PAD);
   if (name === 'client') return [title, label(box.x + PAD, box.y + 38, 'POST /orders', 'aside', box.w - 2 * PAD)];
-  if (name === 'text-gateway') return [svg('g', {}, label(box.x + 6, box.y + 15, t('pipeline.text-gateway'), 'slot-name', box.w - 12))];
+  if (name === 'text-gateway') return [label(box.x + 6, box.y + 15, t('pipeline.text-gateway'), 'slot-name', box.w - 12)];
   const words = t(`pipeline.state.${state}`);
   const y = box.y + (small ? 36 : 23);
-  const x = small ? box.x + PAD : box.x + box.w - PAD;
-  const word = svg('text', { x: small ? x + 15 : x, y, class: `state ${small ? '' : 'end'}`, 'data-tone': tone }, words);
-  const mark = shape(small ? x : x - 15 - 6.6 * words.length, y - 9, tone);
+  const x = box.x + (small ? PAD : box.w - PAD - 16 - widthOf(words, 'state'));
+  const word = label(x + 16, y, words, 'state');
+  const mark = shape(x, y - 9, tone);
+  word.setAttribute('data-tone', tone);
   mark.setAttribute('data-tone', tone);
   const parts = [title, word, mark];
   if (small && detail) parts.push(label(x, y + 15, detail, 'aside', box.w - 2 * PAD));
   return parts;
 }
 
-/** The name of a table or queue, and how much is in it. @param {string} name @param {import('./layout.js').Slot} box @param {import('./cards.js').Pile} pile @param {Translate} t */
+/** The name of a table or queue, and how much is in it. @param {string} name @param {Slot} box @param {Pile} pile @param {Translate} t */
 export function slotHead(name, box, pile, t) {
   if (name === 'textMessages') return [];
   const title = label(box.x + 7, box.y + 15, SLOT_NAMES[name] ?? t(`pipeline.${name}`), 'slot-name', box.w - (pile.total ? 34 : 10));
@@ -81,7 +82,7 @@ export function slotHead(name, box, pile, t) {
   return [title, svg('text', { x: box.x + box.w - 7, y: box.y + 15, class: `aside end${name === 'parked' ? ' alarm' : ''}` }, t('pipeline.count', { n: pile.total }))];
 }
 
-/** @param {import('./layout.js').Box} box */
+/** @param {Box} box */
 function rect({ x, y, w, h }) {
   return { x: x + 0.75, y: y + 0.75, width: w - 1.5, height: h - 1.5 };
 }

@@ -3,14 +3,7 @@
 import { tall } from './tall.js';
 import { wide } from './wide.js';
 
-/**
- * @typedef {{x: number, y: number, w: number, h: number}} Box
- * @typedef {Box & {columns: number, most: number}} Slot a table or a queue; `most` cards fit
- * @typedef {[number, number][]} Line
- * @typedef {{twoRelays: boolean, gateway: boolean}} Wanted
- * @typedef {{width: number, height: number, nodes: Record<string, Box>, slots: Record<string, Slot>, exchange: Box,
- *   lines: Record<string, Line>, captions: Record<string, [number, number]>}} Layout `captions`: where a database says how many transactions wrote
- */
+/** @import { Layout, Wanted } from './types.js' */
 
 const WIDE_FROM = 1120;
 const WIDEST_TALL = 760;

@@ -1,5 +1,7 @@
 // Sizes that both layouts share, in pixels.
 
+/** @import { Slot } from './types.js' */
+
 export const CARD = 36;
 export const GAP = 6;
 export const SLOT_HEAD = 22;
@@ -16,7 +18,7 @@ export function slotHeight(cards) {
   return SLOT_HEAD + cards * (CARD + GAP) + MORE;
 }
 
-/** @param {number} x @param {number} y @param {number} w @param {number} rows @param {number} [columns] @returns {import('./layout.js').Slot} */
+/** @param {number} x @param {number} y @param {number} w @param {number} rows @param {number} [columns] @returns {Slot} */
 export function slot(x, y, w, rows, columns = 1) {
   return { x, y, w, h: slotHeight(rows), columns, most: rows * columns };
 }

@@ -11,8 +11,7 @@ import { svg } from './svg.js';
 import { travel } from './travel.js';
 import { inWords } from './words.js';
 
-/** @typedef {import('./scene.js').Scene} Scene */
-/** @typedef {{kind: 'order' | 'process', id: string}} Pick */
+/** @import { Changes, Layout, Picked, Pile, Scene, Translate } from './types.js' */
 
 export class Pipeline {
   #t;
@@ -26,21 +25,26 @@ export class Pipeline {
   #watch;
   #rows;
   #width = 0;
-  /** @type {import('./layout.js').Layout | null} */
+  /** @type {Layout | null} */
   #layout = null;
   /** @type {Scene | null} */
   #scene = null;
-  /** @type {Record<string, import('./cards.js').Pile> | null} */
+  /** @type {Record<string, Pile> | null} */
   #piles = null;
-  /** @type {import('./changes.js').Changes | null} */
-  #changes = null;
+  /** Changes that are still shown. @type {{at: number, changes: Changes}[]} */
+  #recent = [];
+  #hold;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #forget;
 
   /**
    * @param {HTMLElement} host
-   * @param {{t: import('../i18n/i18n.js').Translate, onPick?: (pick: Pick) => void}} options with `onPick`, orders are buttons
+   * @param {{t: Translate, onPick?: (pick: Picked) => void, hold?: number}} options
+   *   with `onPick`, orders are buttons; `hold`: how long a change stays marked, in milliseconds, else until the next scene
    */
-  constructor(host, { t, onPick }) {
+  constructor(host, { t, onPick, hold = 0 }) {
     this.#t = t;
+    this.#hold = hold;
     this.#rows = new Rows(onPick ? (order) => onPick({ kind: 'order', id: order }) : null);
     this.#root.className = 'pipeline';
     this.#words.className = 'visually-hidden';
@@ -59,7 +63,8 @@ export class Pipeline {
   show(scene, { animate = true } = {}) {
     const piles = pilesOf(scene, this.#t);
     const relay = whoPublishes(this.#scene ?? scene);
-    this.#changes = this.#piles && changesBetween(this.#piles, piles, relay);
+    const changes = this.#piles && changesBetween(this.#piles, piles, relay);
+    this.#keep(changes);
     const wanted = shapeOf(scene);
     const reshaped = this.#scene === null || shapeOf(this.#scene) !== wanted;
     this.#scene = scene;
@@ -67,8 +72,22 @@ export class Pipeline {
     if (this.#width === 0) this.#width = this.#root.clientWidth;
     if (reshaped || this.#layout === null) this.#place();
     else this.#draw(animate);
-    if (animate && this.#changes && this.#layout) travel(this.#envelopes, this.#layout.lines, this.#changes.journeys);
-    if (this.#changes) inWords(this.#words, this.#changes, piles, this.#t);
+    if (animate && changes && this.#layout) travel(this.#envelopes, this.#layout.lines, changes.journeys);
+    if (changes) inWords(this.#words, changes, piles, this.#t);
+  }
+
+  /** @param {Changes | null} changes */
+  #keep(changes) {
+    const at = performance.now();
+    this.#recent = this.#recent.filter((one) => at - one.at < this.#hold);
+    if (changes) this.#recent.push({ at, changes });
+    if (this.#hold === 0) return;
+    clearTimeout(this.#forget);
+    this.#forget = setTimeout(() => {
+      this.#keep(null);
+      this.#draw(false);
+      if (this.#recent.length === 0) clearTimeout(this.#forget);
+    }, this.#hold / 4);
   }
 
   /** Marks the rows of one order, or none. @param {string | null} order */
@@ -85,6 +104,7 @@ export class Pipeline {
   }
 
   destroy() {
+    clearTimeout(this.#forget);
     this.#watch.disconnect();
     this.#root.remove();
   }
@@ -109,13 +129,15 @@ export class Pipeline {
     const [made, scene, piles, t] = [this.#layout, this.#scene, this.#piles, this.#t];
     if (!made || !scene || !piles) return;
     const stateOf = (/** @type {string} */ node) => (node === 'broker' ? scene.broker : scene.processes[node] ?? 'absent');
-    const used = new Set(this.#changes?.journeys.flatMap(({ lines: taken }) => taken));
+    const recent = this.#recent.map(({ changes }) => changes);
+    const used = new Set(recent.flatMap(({ journeys }) => journeys).flatMap(({ lines: taken }) => taken));
+    const touched = new Set(recent.flatMap(({ appeared, changed }) => [...appeared, ...changed]));
     this.#lines.replaceChildren(...lines(made, used, stateOf));
     this.#heads.replaceChildren(
       ...Object.entries(made.nodes).flatMap(([name, box]) => head(name, box, stateOf(name), scene.details?.[name] ?? '', t)),
       ...Object.entries(made.slots).flatMap(([name, box]) => slotHead(name, box, piles[name], t)));
-    const places = this.#rows.show(made, piles, this.#changes, animate, t);
-    this.#brackets.replaceChildren(...bracketsOf(this.#changes?.transactions ?? [], places, made, t));
+    const places = this.#rows.show(made, piles, touched, animate, t);
+    this.#brackets.replaceChildren(...bracketsOf(recent.flatMap(({ transactions }) => transactions).reverse(), places, made, t));
     counters(this.#root, scene, t);
   }
 }

@@ -3,7 +3,7 @@
 import { CARD, GAP, GUTTER, SLOT_HEAD } from './measures.js';
 import { label, shape, svg } from './svg.js';
 
-/** @typedef {import('./layout.js').Box} Box */
+/** @import { Box, Card, Layout, Pile, Slot, Translate } from './types.js' */
 
 export class Rows {
   layer = svg('g');
@@ -27,11 +27,11 @@ export class Rows {
   }
 
   /**
-   * @param {import('./layout.js').Layout} layout @param {Record<string, import('./cards.js').Pile>} piles
-   * @param {import('./changes.js').Changes | null} changes @param {boolean} animate @param {import('../i18n/i18n.js').Translate} t
+   * @param {Layout} layout @param {Record<string, Pile>} piles
+   * @param {Set<string>} touched the keys of what has just changed @param {boolean} animate @param {Translate} t
    * @returns {Map<string, Box>} where each card that is seen stands
    */
-  show(layout, piles, changes, animate, t) {
+  show(layout, piles, touched, animate, t) {
     /** @type {Map<string, Box>} */
     const places = new Map();
     for (const [name, slot] of Object.entries(layout.slots)) {
@@ -41,8 +41,7 @@ export class Rows {
       const elements = seen.map((card, index) => {
         const place = placeOf(slot, index);
         places.set(card.key, place);
-        const touched = changes?.appeared.has(card.key) || changes?.changed.has(card.key);
-        return this.#card(card, place, name === 'orders', Boolean(touched), animate);
+        return this.#card(card, place, name === 'orders', touched.has(card.key), animate);
       });
       const hidden = note === '' ? total - seen.length : 0; // a queue's note says how many there are
       const more = hidden > 0 && name !== 'textMessages'
@@ -56,7 +55,7 @@ export class Rows {
     return places;
   }
 
-  /** @param {string} name @param {import('../i18n/i18n.js').Translate} t */
+  /** @param {string} name @param {Translate} t */
   #list(name, t) {
     const known = this.#lists.get(name);
     if (known) return known;
@@ -66,7 +65,7 @@ export class Rows {
     return made;
   }
 
-  /** @param {import('./cards.js').Card} card @param {Box} place @param {boolean} isOrder @param {boolean} touched @param {boolean} animate */
+  /** @param {Card} card @param {Box} place @param {boolean} isOrder @param {boolean} touched @param {boolean} animate */
   #card(card, place, isOrder, touched, animate) {
     const known = this.#cards.get(card.key);
     const element = known?.element ?? this.#newCard(card, isOrder);
@@ -82,7 +81,7 @@ export class Rows {
     return element;
   }
 
-  /** @param {import('./cards.js').Card} card @param {boolean} isOrder */
+  /** @param {Card} card @param {boolean} isOrder */
   #newCard({ order }, isOrder) {
     const onPick = this.#onPick;
     if (!isOrder || !onPick || order === undefined) return svg('g', { role: 'listitem' }, svg('g', { role: 'img' }));
@@ -97,24 +96,16 @@ export class Rows {
   }
 }
 
-/** @param {import('./cards.js').Card} card @param {number} w */
+/** @param {Card} card @param {number} w */
 function faceOf({ title, tone, words, aside }, w) {
-  const indent = tone === null ? 8 : 22;
-  const parts = [
-    svg('rect', { width: w, height: CARD, rx: 5 }),
-    label(8, 15, title, 'card-title', w - 14),
-    label(indent, 29, words, 'card-words', w - indent - 6),
-  ];
-  if (tone !== null) {
-    parts[2].setAttribute('data-tone', tone);
-    parts.push(shape(8, 20, tone));
-    parts[3].setAttribute('data-tone', tone);
-  }
-  if (aside && w > 150) parts.push(svg('text', { x: w - 7, y: 29, class: 'aside end' }, aside));
-  return parts;
+  const indent = tone === undefined ? 8 : 22;
+  const status = svg('g', tone === undefined ? {} : { 'data-tone': tone }, ...(tone === undefined ? [] : [shape(8, 20, tone)]), label(indent, 29, words, 'card-words', w - indent - 6));
+  const rest = aside && w > 150 ? [svg('text', { x: w - 7, y: 29, class: 'aside end' }, aside)] : [];
+  // The space keeps the words apart for those who read the text alone.
+  return [svg('rect', { width: w, height: CARD, rx: 5 }), label(8, 15, title, 'card-title', w - 14), ' ', status, ...rest];
 }
 
-/** @param {import('./layout.js').Slot} slot @param {number} index @returns {Box} */
+/** @param {Slot} slot @param {number} index @returns {Box} */
 function placeOf(slot, index) {
   const w = (slot.w - (slot.columns - 1) * GUTTER) / slot.columns;
   const column = index % slot.columns;

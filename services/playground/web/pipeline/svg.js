@@ -14,9 +14,25 @@ export function svg(name, attributes = {}, ...children) {
   return made;
 }
 
-/** @param {number} x @param {number} y @param {string} words @param {string} style class names @param {number} [room] in pixels */
-export function label(x, y, words, style, room) {
-  return svg('text', { x, y, class: style }, room === undefined ? words : fit(words, room, style));
+const PERSIAN = /[\u0600-\u06ff]/;
+
+/**
+ * The picture runs from left to right in every language; Persian words in it are isolated, so that they read
+ * from right to left.
+ *
+ * @param {number} x @param {number} y @param {string} words @param {string} style class names @param {number} [room] in pixels
+ */
+export function label(x, y, words, style, room = Infinity) {
+  const persian = PERSIAN.test(words);
+  const cut = fit(words, room, style);
+  const whole = cut === words ? [] : [svg('title', {}, words)];
+  return svg('text', { x, y, class: persian ? `${style} persian` : style }, persian ? `\u2067${cut}\u2069` : cut, ...whole);
+}
+
+/** @param {string} words @param {string} style */
+export function widthOf(words, style) {
+  pen.font = fontOf(style);
+  return pen.measureText(words).width;
 }
 
 const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'));
@@ -25,10 +41,9 @@ const fonts = new Map();
 
 /** Cuts words that are wider than their room: a picture does not wrap. @param {string} words @param {number} room @param {string} style */
 function fit(words, room, style) {
-  pen.font = fontOf(style);
-  if (pen.measureText(words).width <= room) return words;
+  if (room === Infinity || widthOf(words, style) <= room) return words;
   let kept = words;
-  while (kept.length > 1 && pen.measureText(`${kept}…`).width > room) kept = kept.slice(0, -1);
+  while (kept.length > 1 && widthOf(`${kept}…`, style) > room) kept = kept.slice(0, -1);
   return `${kept}…`;
 }
 

@@ -2,7 +2,7 @@
 
 import { CARD, GAP, GUTTER, NODE_HEAD, PAD, RELAY, SLOT_HEAD, slot, slotHeight } from './measures.js';
 
-/** @typedef {import('./layout.js').Box} Box */
+/** @import { Box, Layout, Point, Slot, Wanted } from './types.js' */
 
 /** Lines pass the broker outside, left and right. */
 const LANE = 14;
@@ -10,7 +10,7 @@ const AIR = 22;
 const ROWS = 3;
 const CLIENT = 64;
 
-/** @param {number} width @param {import('./layout.js').Wanted} wanted @returns {import('./layout.js').Layout} */
+/** @param {number} width @param {Wanted} wanted @returns {Layout} */
 export function tall(width, { twoRelays, gateway }) {
   const w = width - 2 * LANE;
   const column = (w - 2 * PAD - GUTTER) / 2;
@@ -46,7 +46,7 @@ function slotsIn(nodes, exchange, left, right, column) {
   const inventory = nodes['inventory-service'].y + NODE_HEAD;
   const below = slotHeight(ROWS);
   const tallest = Math.floor((2 * below - slotHeight(0)) / (CARD + GAP));
-  /** @type {Record<string, import('./layout.js').Slot>} */
+  /** @type {Record<string, Slot>} */
   const slots = {
     orders: slot(left, orders, column, ROWS),
     ordersOutbox: slot(left, orders + below, column, ROWS),
@@ -72,7 +72,7 @@ function linesBetween(nodes, exchange, slots, width) {
   const middle = exchange.y + exchange.h / 2;
   const [leftLane, rightLane] = [LANE / 2 - 1, width - LANE / 2 + 1];
   const half = (down + up) / 2;
-  /** @type {Record<string, import('./layout.js').Line>} */
+  /** @type {Record<string, Point[]>} */
   const lines = {
     request: [[down, client.h], [down, orders.y]],
     claim: [[down, orders.y + orders.h], [down, relay.y]],

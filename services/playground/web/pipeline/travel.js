@@ -2,13 +2,15 @@
 
 import { label, svg } from './svg.js';
 
+/** @import { Journey, Point } from './types.js' */
+
 const MILLISECONDS = 600;
 const MOST = 8;
 const lessMotion = matchMedia('(prefers-reduced-motion: reduce)');
 
 /**
  * One envelope for all that took the same way; those for the way back leave when the others have arrived.
- * @param {Element} layer @param {Record<string, import('./layout.js').Line>} lines @param {import('./changes.js').Journey[]} journeys
+ * @param {Element} layer @param {Record<string, Point[]>} lines @param {Journey[]} journeys
  */
 export function travel(layer, lines, journeys) {
   if (lessMotion.matches) return;

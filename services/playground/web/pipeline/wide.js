@@ -2,9 +2,9 @@
 
 import { BAND, CARD, GAP, GUTTER, NODE_HEAD, PAD, RELAY, SLOT_HEAD, slot, slotHeight } from './measures.js';
 
-/** @typedef {import('./layout.js').Box} Box */
+/** @import { Box, Layout, Point, Slot, Wanted } from './types.js' */
 
-/** @param {number} width @param {import('./layout.js').Wanted} wanted @returns {import('./layout.js').Layout} */
+/** @param {number} width @param {Wanted} wanted @returns {Layout} */
 export function wide(width, { twoRelays, gateway }) {
   const at = columns(width);
   const rows = width > 1560 ? 4 : 3;
@@ -57,7 +57,7 @@ function slotsIn(nodes, rows, bottom) {
   const wInventory = (inventory.w - 2 * PAD - GUTTER) / 2;
   const right = PAD + GUTTER;
   const replies = rows - 2;
-  /** @type {Record<string, import('./layout.js').Slot>} */
+  /** @type {Record<string, Slot>} */
   const slots = {
     orders: slot(orders.x + PAD, NODE_HEAD, wOrders, rows),
     ordersOutbox: slot(orders.x + right + wOrders, NODE_HEAD, wOrders, rows),
@@ -84,7 +84,7 @@ function linesBetween(nodes, exchange, slots, twoRelays) {
   const low = slots.ordersInbox.y + SLOT_HEAD + CARD / 2 + 8;
   const back = twoRelays ? middle + RELAY * 1.5 + 34 : low;
   const half = broker.x + broker.w / 2;
-  /** @type {Record<string, import('./layout.js').Line>} */
+  /** @type {Record<string, Point[]>} */
   const lines = {
     request: [[client.x + client.w, first], [orders.x, first]],
     claim: [[a, first], [relay.x + relay.w / 2, first], [relay.x + relay.w / 2, relay.y]],

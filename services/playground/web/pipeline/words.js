@@ -1,8 +1,10 @@
 // What changed, in words, for those who don't see the picture.
 
+/** @import { Changes, Pile, Translate } from './types.js' */
+
 const MOST = 4;
 
-/** @param {HTMLElement} list @param {import('./changes.js').Changes} changes @param {Record<string, import('./cards.js').Pile>} piles @param {import('../i18n/i18n.js').Translate} t */
+/** @param {HTMLElement} list @param {Changes} changes @param {Record<string, Pile>} piles @param {Translate} t */
 export function inWords(list, { appeared, changed }, piles, t) {
   /** @type {string[]} */
   const sentences = [];

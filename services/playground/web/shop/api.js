@@ -1,4 +1,8 @@
-// Requests to the services, and their answers in words.
+// Requests to the page's server, and their answers in words.
+
+import { t } from '../i18n/i18n.js';
+
+/** @import { Answer } from './types.js' */
 
 /** How often one request is sent when no service answers. */
 const ATTEMPTS = 5;
@@ -8,20 +12,14 @@ const PAUSE_MILLISECONDS = 400;
 const AWAY = [502, 503, 504];
 
 /**
- * @typedef {{field: string, message: string}} FieldError
- * @typedef {{ok: true, body: any, attempts: number}
- *   | {ok: false, problem: string, errors: FieldError[], attempts: number}} Answer
- */
-
-/**
- * Sends it, and again while nobody answers. Every call must bear that: an order does by its
- * idempotency key, a second cancel is refused.
+ * Sends it, and again while nobody answers, unless that could do harm: an order bears it by its idempotency key,
+ * a second cancel is refused.
  *
- * @param {string} path
- * @param {{body?: unknown, headers?: Record<string, string>}} [request]
+ * @param {string} path relative: the page may live under any path
+ * @param {{body?: unknown, headers?: Record<string, string>, once?: boolean}} [request]
  * @returns {Promise<Answer>}
  */
-export async function post(path, { body, headers = {} } = {}) {
+export async function post(path, { body, headers = {}, once = false } = {}) {
   const request = {
     method: 'POST',
     headers: body === undefined ? headers : { 'Content-Type': 'application/json', ...headers },
@@ -30,7 +28,7 @@ export async function post(path, { body, headers = {} } = {}) {
   for (let attempts = 1; ; attempts += 1) {
     const response = await fetch(path, request).catch(() => null);
     const away = response === null || AWAY.includes(response.status);
-    if (!away || attempts === ATTEMPTS) return { ...(await inWords(response)), attempts };
+    if (!away || once || attempts === ATTEMPTS) return { ...(await inWords(response)), attempts };
     await new Promise((resume) => setTimeout(resume, PAUSE_MILLISECONDS));
   }
 }
@@ -44,23 +42,9 @@ export function idempotencyKey() {
 
 /** @param {Response | null} response */
 async function inWords(response) {
-  if (response === null) {
-    return { ok: /** @type {const} */ (false), problem: 'The shop does not answer.', errors: [] };
-  }
+  if (response === null) return { ok: false, body: null, problem: t('shop.no-answer'), errors: [] };
   const body = await response.json().catch(() => null);
-  if (response.ok) return { ok: /** @type {const} */ (true), body };
-  const errors = Array.isArray(body?.errors) ? body.errors : [];
-  const problem = sentence(String(body?.detail ?? body?.title ?? response.statusText), errors);
-  return { ok: /** @type {const} */ (false), problem: `${problem} (${response.status})`, errors };
-}
-
-/**
- * Begins with a capital, but a field keeps its name.
- *
- * @param {string} words
- * @param {FieldError[]} errors
- */
-function sentence(words, errors) {
-  if (errors.some(({ field }) => words.startsWith(field))) return words;
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  if (response.ok) return { ok: true, body, problem: '', errors: [] };
+  const problem = String(body?.detail ?? body?.title ?? response.statusText);
+  return { ok: false, body, problem: `${problem} (${response.status})`, errors: Array.isArray(body?.errors) ? body.errors : [] };
 }

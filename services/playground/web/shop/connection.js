@@ -1,29 +1,31 @@
 // Whether what the page shows is live.
 
-import { element } from './element.js';
+import { element, pill } from './element.js';
 import { timeOfDay } from './values.js';
 
-const place = /** @type {HTMLElement} */ (document.getElementById('connection'));
+/** @import { Connection, Translate } from './types.js' */
 
-/** @type {import('./live.js').State | undefined} */
-let shown;
+const TONES = { open: 'good', connecting: 'wait', lost: 'bad' };
 
-/** @param {import('./live.js').State} state */
-export function showConnection(state) {
-  if (state === shown) return; // every failed attempt reports again; say it once
-  shown = state;
-  document.body.dataset.connection = state;
-  place.replaceChildren(element('span', { class: 'pill', 'data-tone': tone(state) }, words(state)));
-}
+/** @param {Translate} t */
+export function connection(t) {
+  const place = /** @type {HTMLElement} */ (document.getElementById('connection'));
+  /** @type {Connection | undefined} */
+  let shown;
+  let since = new Date();
 
-/** @param {import('./live.js').State} state */
-function words(state) {
-  if (state === 'open') return 'Live';
-  if (state === 'connecting') return 'Connecting';
-  return `Connection lost at ${timeOfDay(new Date(), false)}, trying again`;
-}
+  /** @param {Connection} state */
+  function show(state) {
+    if (state === shown) return; // every failed attempt reports again; say it once
+    shown = state;
+    since = new Date();
+    document.body.dataset.connection = state;
+    draw();
+  }
 
-/** @param {import('./live.js').State} state */
-function tone(state) {
-  return { open: 'good', connecting: 'wait', lost: 'bad' }[state];
+  function draw() {
+    if (shown) place.replaceChildren(pill(TONES[shown], t(`shop.connection.${shown}`, { time: timeOfDay(since, false) })));
+  }
+
+  return { show, draw, end: () => place.replaceChildren() };
 }

@@ -14,3 +14,31 @@ export function element(name, attributes = {}, ...children) {
   made.append(...children);
   return made;
 }
+
+/** A word with a shape and a colour. @param {string} tone @param {string} words */
+export function pill(tone, words) {
+  return element('span', { class: 'pill', 'data-tone': tone }, words);
+}
+
+/**
+ * A button that does one thing at a time. While it is busy it keeps the focus, which a disabled one would drop.
+ * @param {string} words @param {() => unknown} act @param {Record<string, string | null>} [attributes]
+ */
+export function button(words, act, attributes = {}) {
+  const made = element('button', { type: 'button', class: 'small', ...attributes }, words);
+  made.addEventListener('click', async () => {
+    if (made.ariaDisabled === 'true') return;
+    made.ariaDisabled = 'true';
+    try {
+      await act();
+    } finally {
+      made.ariaDisabled = null;
+    }
+  });
+  return made;
+}
+
+/** Words of a program in words of a person. @param {string} words */
+export function code(words) {
+  return element('code', { dir: 'ltr' }, words);
+}

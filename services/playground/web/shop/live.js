@@ -1,14 +1,6 @@
 // The stream of snapshots: what the tables, the queues and the processes look like right now.
 
-/**
- * @typedef {string | number | null} Value
- * @typedef {{total: number, columns: string[], rows: Value[][]}} Table
- * @typedef {{name: string, url: string, state: string, reason?: string, pid?: number | null, restarts?: number}} Process
- *   `pid` and `restarts` are there only if the page has started the process itself.
- * @typedef {{queue: string, ready: number, consumers: number | null}} Queue
- * @typedef {{processes?: Process[], queues?: Queue[], tables?: Record<string, Table>, errors?: string[]}} Snapshot
- * @typedef {'connecting' | 'open' | 'lost'} State
- */
+/** @import { Connection, Snapshot } from './types.js' */
 
 /** EventSource gives up after an HTTP error; then we begin anew after this long. */
 const RETRY_MILLISECONDS = 1000;
@@ -17,20 +9,28 @@ const RETRY_MILLISECONDS = 1000;
 const REST = 2;
 
 /**
- * Listens until the page is left. Only the newest snapshot is handed on, in a frame of its own: what a page
- * that is busy or hidden has missed, the next one shows anyway.
+ * Listens until the returned function is called. Only the newest snapshot is handed on, in a frame of its own:
+ * what a page that is busy or hidden has missed, the next one shows anyway.
  *
- * @param {{onSnapshot: (snapshot: Snapshot) => void, onState: (state: State) => void}} handlers
+ * @param {{onSnapshot: (snapshot: Snapshot) => void, onState: (state: Connection) => void}} handlers
  */
 export function listen({ onSnapshot, onState }) {
   /** The newest snapshot, not yet handed on. @type {string | null} */
   let waiting = null;
   let busy = false;
+  let ended = false;
+  /** @type {EventSource} */
+  let source;
   onState('connecting');
   connect();
+  return () => {
+    ended = true;
+    source.close();
+  };
 
   function connect() {
-    const source = new EventSource('/api/live');
+    if (ended) return;
+    source = new EventSource('api/live');
     source.onopen = () => onState('open');
     source.onmessage = (event) => {
       waiting = event.data;
@@ -52,7 +52,7 @@ export function listen({ onSnapshot, onState }) {
     const begun = performance.now();
     waiting = null;
     setTimeout(() => rest(performance.now() - begun)); // runs when the frame has been painted
-    onSnapshot(JSON.parse(newest));
+    if (!ended) onSnapshot(JSON.parse(newest));
   }
 
   /** Leaves most of the time to the person, however slow the machine. @param {number} took milliseconds */

@@ -2,90 +2,62 @@
 
 import { element } from './element.js';
 
+/** @import { Table, Translate } from './types.js' */
+
 const MOST_LINES = 5;
 
-export function orderLines() {
-  const list = /** @type {HTMLOListElement} */ (document.getElementById('order-lines'));
-  const add = /** @type {HTMLButtonElement} */ (document.getElementById('add-line'));
+/** @param {Translate} t @param {{sku: string, quantity: string}[]} draft */
+export function orderLines(t, draft) {
+  const list = element('ol', { id: 'order-lines' });
+  const add = /** @type {HTMLButtonElement} */ (element('button', { type: 'button', class: 'quiet', id: 'add-line' }, t('shop.add-line')));
+  const field = element('fieldset', { class: 'lines' }, element('legend', {}, t('shop.lines')), list, add);
   /** @type {string[]} */
   let skus = [];
-
   add.addEventListener('click', () => {
-    addLine().querySelector('select')?.focus();
+    draft.push({ sku: skus[draft.length % skus.length] ?? '', quantity: '1' });
+    draw();
+    list.lastElementChild?.querySelector('select')?.focus();
   });
-  addLine();
-  return { values, offer };
+  draw();
+  return { field, offer, values };
 
-  function addLine() {
-    const line = newLine(removeLine);
-    list.append(line);
-    setOptions(line, skus, skus[(list.children.length - 1) % skus.length]);
-    number();
-    return line;
+  function draw() {
+    list.replaceChildren(...draft.map(line));
+    add.disabled = draft.length >= MOST_LINES;
   }
 
-  /** @param {HTMLElement} line */
-  function removeLine(line) {
-    const neighbour = line.nextElementSibling ?? line.previousElementSibling;
-    line.remove();
-    number();
-    neighbour?.querySelector('select')?.focus();
+  /** Names as the service calls the fields, labels as people count. @param {{sku: string, quantity: string}} values @param {number} at */
+  function line(values, at) {
+    const sku = /** @type {HTMLSelectElement} */ (element('select', { name: `lines[${at}].sku`, 'aria-label': t('shop.sku', { n: at + 1 }) },
+      ...(skus.length > 0 ? skus : ['']).map((name) => element('option', { value: name }, name || t('shop.no-stock')))));
+    if (values.sku === '' && skus.length > 0) values.sku = skus[0];
+    sku.value = values.sku;
+    sku.disabled = skus.length === 0;
+    sku.addEventListener('change', () => { values.sku = sku.value; });
+    const quantity = /** @type {HTMLInputElement} */ (element('input', { name: `lines[${at}].quantity`, 'aria-label': t('shop.quantity', { n: at + 1 }),
+      type: 'number', min: 1, max: 10000, value: values.quantity, inputmode: 'numeric' }));
+    quantity.addEventListener('input', () => { values.quantity = quantity.value; });
+    const remove = element('button', { type: 'button', class: 'quiet', 'aria-label': t('shop.remove-line', { n: at + 1 }) }, '×');
+    remove.hidden = draft.length === 1;
+    remove.addEventListener('click', () => {
+      draft.splice(at, 1);
+      draw();
+      list.children[Math.min(at, draft.length - 1)].querySelector('select')?.focus();
+    });
+    return element('li', {}, sku, element('span', { 'aria-hidden': 'true' }, '×'), quantity, remove);
   }
 
-  /** Gives each line its place: names as the service calls the fields, labels as people count. */
-  function number() {
-    for (const [at, line] of [...list.children].entries()) {
-      const [sku, quantity, remove] = line.querySelectorAll('select, input, button');
-      sku.setAttribute('name', `lines[${at}].sku`);
-      sku.setAttribute('aria-label', `SKU of line ${at + 1}`);
-      quantity.setAttribute('name', `lines[${at}].quantity`);
-      quantity.setAttribute('aria-label', `Quantity of line ${at + 1}`);
-      remove.setAttribute('aria-label', `Remove line ${at + 1}`);
-      /** @type {HTMLButtonElement} */ (remove).hidden = list.children.length === 1;
-    }
-    add.disabled = list.children.length >= MOST_LINES;
-  }
-
-  /** @param {import('./live.js').Table | undefined} stock */
+  /** @param {Table | undefined} stock */
   function offer(stock) {
     const at = stock?.columns.indexOf('sku') ?? -1;
     if (!stock || at < 0) return;
     const offered = stock.rows.map((row) => String(row[at])).sort();
     if (offered.join() === skus.join()) return; // an open list isn't rebuilt under the pointer
     skus = offered;
-    for (const line of list.children) setOptions(line, skus);
+    draw();
   }
 
   function values() {
-    return [...list.children].map((line) => {
-      const [sku, quantity] = /** @type {NodeListOf<HTMLInputElement>} */ (line.querySelectorAll('select, input'));
-      return { sku: sku.value, quantity: quantity.value === '' ? null : Number(quantity.value) };
-    });
+    return draft.map(({ sku, quantity }) => ({ sku, quantity: quantity === '' ? null : Number(quantity) }));
   }
-}
-
-/** @param {(line: HTMLElement) => void} onRemove */
-function newLine(onRemove) {
-  const remove = element('button', { type: 'button', class: 'quiet' }, 'Remove');
-  const line = element('li', {},
-    element('select'),
-    element('span', { 'aria-hidden': 'true' }, '×'),
-    element('input', { type: 'number', min: 1, max: 10000, step: 1, value: 1, inputmode: 'numeric' }),
-    remove);
-  remove.addEventListener('click', () => onRemove(line));
-  return line;
-}
-
-/**
- * @param {Element} line
- * @param {string[]} skus
- * @param {string} [preferred]
- */
-function setOptions(line, skus, preferred) {
-  const select = /** @type {HTMLSelectElement} */ (line.querySelector('select'));
-  const chosen = preferred ?? select.value;
-  const options = skus.map((sku) => element('option', {}, sku));
-  select.replaceChildren(...(options.length > 0 ? options : [element('option', { value: '' }, 'no stock yet')]));
-  select.disabled = skus.length === 0;
-  if (skus.includes(chosen)) select.value = chosen;
 }

@@ -1,126 +1,52 @@
-// Which tables the page shows, and which columns of each.
+// All rows: which tables, and which columns of each. Their names are those of the databases, in every language.
 
-import { cancelButton } from './cancel.js';
-import { element } from './element.js';
+import { button, element } from './element.js';
 import { TableView } from './table-view.js';
-import { id, number, status, text, time } from './values.js';
+import { cancelButton } from './timeline.js';
+import { CANCELLABLE, id, number, status, text, time } from './values.js';
 
-/**
- * One column on the page. It may draw on several columns of the snapshot.
- *
- * @typedef {Record<string, import('./live.js').Value>} Row
- * @typedef {{label: string, show: (row: Row) => Node | string, kind?: 'number' | 'wide' | 'prose' | 'time' | 'action'}} Column
- * @typedef {{key: string, empty: string, columns: Column[], under?: (row: Row) => Node | null}} Design
- */
+/** @import { Column, Design, Row, Say, Table, Translate } from './types.js' */
 
-/** @type {(empty: string) => Design} */
-const outbox = (empty) => ({
-  key: 'id',
-  empty,
-  under: claimAndError,
-  columns: [
-    { label: '#', show: (row) => number(row.id), kind: 'number' },
-    { label: 'type', show: (row) => text(row.type) },
-    { label: 'order', show: (row) => id(row.aggregateId) },
-    { label: 'v', show: (row) => number(row.version), kind: 'number' },
-    { label: 'status', show: (row) => status(row.status) },
-    { label: 'tries', show: (row) => number(row.tries), kind: 'number' },
-    { label: 'written', show: (row) => time(row.occurredOn), kind: 'time' },
-    { label: 'sent', show: (row) => time(row.sentAt), kind: 'time' },
-  ],
-});
+/** @type {(label: string, show: (value: any) => Node | string, kind?: Column['kind']) => (from?: string) => Column} */
+const column = (label, show, kind) => (from = label) => ({ label, kind, show: (row) => show(row[from]) });
+const order = column('order', id);
+const at = (/** @type {string} */ label, /** @type {string} */ from) => column(label, time, 'time')(from);
+const count = (/** @type {string} */ label, /** @type {string} */ from = label) => column(label, number, 'number')(from);
+const words = (/** @type {string} */ label, /** @type {string} */ from = label) => column(label, text, 'wide')(from);
+const type = column('type', text)();
+const state = column('status', status)();
 
-/** @type {(empty: string) => Design} */
-const inbox = (empty) => ({
-  key: 'messageId',
-  empty,
-  columns: [
-    { label: 'message', show: (row) => id(row.messageId), kind: 'wide' },
-    { label: 'processed', show: (row) => time(row.processedAt), kind: 'time' },
-  ],
-});
+/** @type {(title: string) => Design} */
+const outbox = (title) => ({ title, key: 'id', columns: [
+  count('#', 'id'), type, order('aggregateId'), count('v', 'version'), state, count('tries'),
+  at('written', 'occurredOn'), at('sent', 'sentAt'), words('claimed by', 'claimedBy'), words('last error', 'lastError'),
+] });
+/** @type {(title: string) => Design} */
+const inbox = (title) => ({ title, key: 'messageId', columns: [column('message', id)('messageId'), at('processed', 'processedAt')] });
 
-/** @type {Record<string, Design>} */
-const DESIGNS = {
-  orders: {
-    key: 'orderId',
-    empty: 'No orders yet. Place one above.',
-    columns: [
-      { label: 'order', show: (row) => id(row.orderId) },
-      { label: 'status', show: (row) => status(row.status) },
-      { label: 'customer', show: (row) => text(row.customerId), kind: 'wide' },
-      { label: 'lines', show: orderLines, kind: 'wide' },
-      { label: 'updated', show: (row) => time(row.updatedAt), kind: 'time' },
-      { label: 'action', show: cancelButton, kind: 'action' },
-    ],
-  },
-  ordersOutbox: outbox('No messages yet. An order writes the first one.'),
-  inventoryOutbox: outbox('No replies yet.'),
-  ordersInbox: inbox('No reply has arrived yet.'),
-  inventoryInbox: inbox('No message has arrived yet.'),
-  stock: {
-    key: 'sku',
-    empty: 'No stock yet. It is seeded at the first start.',
-    columns: [
-      { label: 'sku', show: (row) => element('code', {}, text(row.sku)), kind: 'wide' },
-      { label: 'on hand', show: (row) => number(row.onHand), kind: 'number' },
-      { label: 'reserved', show: (row) => number(row.reserved), kind: 'number' },
-      { label: 'available', show: (row) => number(row.available), kind: 'number' },
-    ],
-  },
-  reservations: {
-    key: 'orderId',
-    empty: 'Nothing is reserved yet.',
-    columns: [
-      { label: 'order', show: (row) => id(row.orderId) },
-      { label: 'status', show: (row) => status(row.status) },
-      { label: 'lines', show: orderLines, kind: 'wide' },
-      { label: 'updated', show: (row) => time(row.updatedAt), kind: 'time' },
-    ],
-  },
-  parked: {
-    key: 'parkedId',
-    empty: 'Nothing is parked.',
-    columns: [
-      { label: 'consumer', show: (row) => text(row.consumer ?? row.service ?? null) },
-      { label: 'message', show: (row) => id(row.messageId) },
-      { label: 'type', show: (row) => text(row.type) },
-      { label: 'reason', show: (row) => text(row.reason) },
-      { label: 'detail', show: (row) => text(row.detail), kind: 'prose' },
-      { label: 'parked', show: (row) => time(row.parkedAt), kind: 'time' },
-    ],
-  },
-};
-
-/** @type {Map<string, TableView>} */
-const views = new Map();
-for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-table]'))) {
-  const name = place.dataset.table ?? '';
-  const count = /** @type {HTMLElement} */ (document.querySelector(`[data-count="${name}"]`));
-  views.set(name, new TableView(place, count, DESIGNS[name]));
-}
-const parked = /** @type {HTMLElement} */ (document.getElementById('parked'));
-
-/** @param {Record<string, import('./live.js').Table>} tables */
-export function showTables(tables) {
-  if (tables.parked) parked.hidden = tables.parked.total === 0;
-  for (const [name, view] of views) view.show(tables[name]);
-}
-
-/** Who works on the row, and what went wrong the last time. @param {Row} row */
-function claimAndError({ status, claimedBy, lastError }) {
-  if (status === 'Sent') return null;
-  const parts = [];
-  if (claimedBy !== null && status === 'Pending') parts.push(element('p', {}, `Claimed by ${claimedBy}.`));
-  if (lastError !== null) parts.push(element('p', { class: 'error' }, String(lastError)));
-  return parts.length > 0 ? element('div', {}, ...parts) : null;
-}
-
-/** Breaks between the lines of an order, never inside one. @param {Row} row */
-function orderLines(row) {
-  const lines = String(row.lines ?? '').split(', ');
-  return element('div', { class: 'items' }, ...lines.flatMap((line, at) => {
-    const last = at === lines.length - 1;
-    return [element('span', {}, last ? line : `${line},`), last ? '' : ' '];
-  }));
+/** @param {Translate} t @param {Say} say @param {(order: string) => void} follow */
+export function tables(t, say, follow) {
+  /** @param {Row} row */
+  const actions = (row) => element('div', { class: 'row' },
+    button(t('shop.follow'), () => follow(String(row.orderId)), { 'aria-label': t('shop.follow-name', { order: String(row.orderId).slice(-8) }) }),
+    ...(CANCELLABLE.includes(String(row.status)) ? [cancelButton(t, say, row)] : []));
+  /** @type {Record<string, Design>} */
+  const designs = {
+    orders: { title: 'orders.orders', key: 'orderId', columns: [order('orderId'), state, words('customer', 'customerId'), words('lines'),
+      at('updated', 'updatedAt'), { label: 'action', kind: 'action', show: actions }] },
+    ordersOutbox: outbox('orders.outbox_messages'),
+    ordersInbox: inbox('orders.inbox_messages'),
+    inventoryInbox: inbox('inventory.inbox_messages'),
+    reservations: { title: 'inventory.reservations', key: 'orderId', columns: [order('orderId'), state, words('lines'), at('updated', 'updatedAt')] },
+    stock: { title: 'inventory.stock_items', key: 'sku', columns: [words('sku'), count('on hand', 'onHand'), count('reserved'), count('available')] },
+    inventoryOutbox: outbox('inventory.outbox_messages'),
+    parked: { title: 'parked_messages', key: 'parkedId', columns: [words('consumer'), column('message', id)('messageId'), type,
+      words('reason'), words('detail'), at('parked', 'parkedAt')] },
+  };
+  const views = Object.entries(designs).map(([name, design]) => ({ name, view: new TableView(name, design, t) }));
+  return {
+    parts: views.map(({ view }) => view.root),
+    /** @param {Record<string, Table>} shown */
+    show: (shown) => views.forEach(({ name, view }) => view.show(shown[name])),
+  };
 }
