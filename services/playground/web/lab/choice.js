@@ -1,41 +1,37 @@
 // Which protections are off, and what fails: to and from the link.
 
-/** @typedef {import('./server.js').Lab} Lab */
-/** @typedef {{mistakes: string[], failure: string, step: number}} Choice */
+/** @import { Choice, Lab } from './types.js' */
 
-/** @param {Record<string, string>} params @param {Lab} lab @returns {Choice} */
-export function fromLink(params, lab) {
-  const preset = lab.presets.find(({ id }) => id === params.preset)?.mistakes ?? [];
-  const mistakes = [...preset, ...(params.without ?? '').split(',')].reduce((all, id) => withMistake(all, id, lab), /** @type {string[]} */ ([]));
-  const failure = lab.failures.some(({ id }) => id === params.failure) ? params.failure : lab.failures[0].id;
-  return { mistakes, failure, step: Math.max(0, (Number.parseInt(params.step ?? '', 10) || 1) - 1) };
+/** @type {(params: Record<string, string>, lab: Lab) => Choice} */
+export function fromLink({ preset, without = '', failure, step }, lab) {
+  const known = lab.presets.find(({ id }) => id === preset)?.mistakes ?? [];
+  return {
+    mistakes: without.split(',').reduce((all, id) => withMistake(all, id, lab), known),
+    failure: lab.failures.some(({ id }) => id === failure) ? failure : lab.failures[0].id,
+    step: Math.max(0, Math.trunc(Number(step)) - 1) || 0,
+  };
 }
 
-/** @param {Choice} choice @param {Lab} lab */
+/** @type {(choice: Choice, lab: Lab) => Record<string, string>} */
 export function toLink({ mistakes, failure, step }, lab) {
-  const preset = lab.presets.find((row) => same(row.mistakes, mistakes));
-  /** @type {Record<string, string>} */
-  const params = preset ? { preset: preset.id } : { without: mistakes.join(',') };
-  params.failure = failure;
-  if (step > 0) params.step = String(step + 1);
-  return params;
+  const preset = lab.presets.find((row) => same(row.mistakes, mistakes))?.id;
+  return { ...(preset ? { preset } : { without: mistakes.join(',') }), failure, ...(step > 0 && { step: String(step + 1) }) };
 }
 
-/** The row of the matrix that has recorded these mistakes. @param {string[]} mistakes @param {Lab} lab */
+/** The row of the matrix that has these mistakes. @type {(mistakes: string[], lab: Lab) => string | undefined} */
 export const rowOf = (mistakes, lab) => lab.rows.find((row) => same(row.mistakes, mistakes))?.id;
 
-/** One protection can be missing in one way only. @param {string[]} mistakes @param {string} id @param {Lab} lab */
+/** One protection can be missing in one way only. @type {(mistakes: string[], id: string, lab: Lab) => string[]} */
 export function withMistake(mistakes, id, lab) {
   const protection = protectionOf(id, lab);
-  if (!protection) return mistakes;
-  return [...withProtection(mistakes, protection, lab), id];
+  return protection ? [...withProtection(mistakes, protection, lab), id] : mistakes;
 }
 
-/** @param {string[]} mistakes @param {string} protection @param {Lab} lab */
+/** @type {(mistakes: string[], protection: string, lab: Lab) => string[]} */
 export const withProtection = (mistakes, protection, lab) => mistakes.filter((id) => protectionOf(id, lab) !== protection);
 
-/** @param {string} mistake @param {Lab} lab */
+/** @type {(mistake: string, lab: Lab) => string | undefined} */
 export const protectionOf = (mistake, lab) => lab.mistakes.find(({ id }) => id === mistake)?.protection;
 
-/** @param {string[]} a @param {string[]} b */
+/** @type {(a: string[], b: string[]) => boolean} */
 export const same = (a, b) => a.length === b.length && a.every((id) => b.includes(id));

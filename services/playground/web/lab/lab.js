@@ -1,19 +1,17 @@
 // The lab: choose what is missing and what fails, run it, and replay what happened.
 
 import { element } from '../shop/element.js';
-import { button } from './button.js';
 import { fromLink, rowOf, same, toLink } from './choice.js';
 import { Matrix } from './matrix.js';
+import { button } from './parts.js';
 import { Replay } from './replay.js';
 import { because, FINE, result } from './result.js';
 import { followMatrix, readLab, readTrace, run } from './server.js';
 import { failures, remedy, setup } from './setup.js';
 
-/** @typedef {import('../shell/shell.js').Context} Context */
-/** @typedef {import('./choice.js').Choice} Choice */
-/** @typedef {import('./server.js').Trace} Trace */
+/** @import { Choice, Context, Lab, Progress, Trace } from './types.js' */
 
-/** The two mistakes that a newcomer should see first. */
+/** What a newcomer should see first. */
 const BEGINNINGS = [
   { key: 'lab.begin', mistakes: ['publish-after-commit'], failure: 'crash-after-commit' },
   { key: 'lab.begin2', mistakes: ['no-inbox'], failure: 'crash-before-mark' },
@@ -21,17 +19,17 @@ const BEGINNINGS = [
 
 /** @param {HTMLElement} host @param {Context} context */
 export function mount(host, context) {
-  /** @type {LabView | null} */
-  let view = null;
+  /** @type {LabView | undefined} */
+  let view;
   let isGone = false;
   /** @type {Record<string, string>} */
   let params = {};
-  readLab().then((lab) => {
-    if (!isGone) view = new LabView(host, context, lab, params);
-  }, (/** @type {Error} */ error) => host.append(element('p', { class: 'banner', role: 'alert' }, error.message)));
+  readLab().then(
+    (lab) => { if (!isGone) view = new LabView(host, context, lab, params); },
+    ({ message }) => host.append(element('p', { class: 'banner', role: 'alert' }, message)),
+  );
   return {
-    /** @param {{params: Record<string, string>}} state */
-    update(state) {
+    update(/** @type {{params: Record<string, string>}} */ state) {
       params = state.params;
       view?.follow(params);
     },
@@ -43,19 +41,20 @@ export function mount(host, context) {
 }
 
 class LabView {
-  /** @type {Trace | null} */
-  #trace = null;
-  /** @type {Replay | null} */
-  #replay = null;
-  #isRunning = false;
+  /** @type {Trace | undefined} */
+  #trace;
+  /** @type {Replay | undefined} */
+  #replay;
+  #isWaiting = false;
   #problem = '';
-  #progress = { running: false, done: 0, total: 0 };
+  /** @type {Progress} */
+  #progress = { running: false, done: 0, total: 1, cells: {} };
   #intro = element('section', { class: 'lab-intro' });
   #setup = element('div');
   #run = element('section', { class: 'card lab-run' });
   #replayed = element('div');
 
-  /** @param {HTMLElement} host @param {Context} context @param {import('./server.js').Lab} lab @param {Record<string, string>} params */
+  /** @param {HTMLElement} host @param {Context} context @param {Lab} lab @param {Record<string, string>} params */
   constructor(host, context, lab, params) {
     this.context = context;
     this.lab = lab;
@@ -63,7 +62,7 @@ class LabView {
     this.choice = fromLink(params, lab);
     this.matrix = this.#newMatrix();
     host.append(element('div', { class: 'lab' }, this.#intro, element('div', { class: 'lab-top' }, this.#setup, this.#run), this.#replayed, this.matrix.node));
-    this.#drawAll();
+    this.#draw();
     const stops = [context.onLanguage(() => this.#translate())];
     if (lab.mode === 'live') stops.push(followMatrix((progress) => this.#onProgress(progress)));
     this.unmount = () => {
@@ -73,27 +72,27 @@ class LabView {
     this.#readRecorded();
   }
 
-  /** @param {Record<string, string>} params of a link that somebody opened */
+  /** Of a link that somebody opened. @param {Record<string, string>} params */
   follow(params) {
     const next = fromLink(params, this.lab);
-    if (same(next.mistakes, this.choice.mistakes) && next.failure === this.choice.failure) {
-      if (next.step !== this.#replay?.at) this.#replay?.show(next.step);
-    } else this.#choose(next);
+    if (!same(next.mistakes, this.choice.mistakes) || next.failure !== this.choice.failure) this.#choose(next);
+    else if (next.step !== this.#replay?.at) this.#replay?.show(next.step);
   }
 
   /** @param {Partial<Choice>} change */
   #choose(change) {
-    this.choice = { ...this.choice, step: 0, ...change };
-    this.#link();
-    this.#drop();
+    this.#set(change);
     this.#readRecorded();
   }
 
-  #drop() {
-    this.#trace = null;
+  /** @param {Partial<Choice>} change */
+  #set(change) {
+    this.choice = { ...this.choice, step: 0, ...change };
+    this.#isWaiting = false;
+    this.#trace = undefined;
     this.#problem = '';
-    this.#isRunning = false;
-    this.#drawAll();
+    this.#link();
+    this.#draw();
   }
 
   #link() {
@@ -102,46 +101,39 @@ class LabView {
 
   /** Shows the trace of the matrix, where there is one. */
   #readRecorded() {
+    const { failure } = this.choice;
     const row = rowOf(this.choice.mistakes, this.lab);
-    if (this.#trace || this.#isRunning || !row || !this.cells[row]?.[this.choice.failure]) return Promise.resolve();
-    return this.#take(readTrace(row, this.choice.failure));
+    if (this.#trace || this.#isWaiting || !row || !this.cells[row]?.[failure]) return;
+    // It may be gone: the cells are run anew, or the server was.
+    this.#take(readTrace(row, failure).catch(() => void delete this.cells[row][failure]));
   }
 
-  #runNow() {
-    this.#drop();
-    this.#isRunning = true;
-    this.#drawRun();
-    return this.#take(run(this.choice.mistakes, this.choice.failure));
+  /** @param {Partial<Choice>} [change] */
+  #runNow(change) {
+    this.#set({ ...change });
+    if (this.lab.mode === 'live') this.#take(run(this.choice.mistakes, this.choice.failure));
+    else this.#readRecorded();
+    this.#run.scrollIntoView({ block: 'nearest' });
   }
 
-  /** @param {Promise<Trace>} coming */
+  /** @param {Promise<Trace | void>} coming */
   async #take(coming) {
     const asked = this.choice;
-    try {
-      const trace = await coming;
-      if (asked !== this.choice) return; // somebody went on meanwhile
-      this.#trace = trace;
-      const { t, announce } = this.context;
-      announce([t(`lab.verdict.${trace.verdict}`), ...because(trace, t)].join('. '));
-    } catch (error) {
-      if (asked !== this.choice) return;
-      this.#problem = error instanceof Error ? error.message : String(error);
-    }
-    this.#isRunning = false;
+    const { t, announce } = this.context;
+    this.#isWaiting = true;
+    this.#drawRun();
+    const trace = await coming.catch(({ message }) => { this.#problem = message; });
+    if (asked !== this.choice) return; // somebody went on meanwhile
+    this.#isWaiting = false;
+    if (trace) announce([t(`lab.verdict.${trace.verdict}`), ...because(trace, t)].join('. '));
+    this.#trace = trace ?? undefined;
     this.#drawRun();
     this.#drawReplay();
   }
 
-  /** @param {Partial<Choice>} change */
-  async #begin(change) {
-    this.#choose(change);
-    this.#run.scrollIntoView({ block: 'nearest' });
-    if (this.lab.mode === 'live') await this.#runNow();
-  }
-
-  #drawAll() {
+  #draw() {
     this.#drawIntro();
-    this.#keepFocus(this.#setup, setup(this.lab, this.choice, this.context.t, (change) => this.#choose(change)));
+    redraw(this.#setup, setup(this.lab, this.choice, this.context.t, (change) => this.#choose(change)));
     this.#drawRun();
     this.#drawReplay();
   }
@@ -149,48 +141,39 @@ class LabView {
   #drawIntro() {
     const { t } = this.context;
     const ways = BEGINNINGS.map(({ key, ...change }) => {
-      const way = button('', () => this.#begin(change), { class: 'lab-begin', 'data-key': key });
-      way.append(element('b', {}, t(key)), element('span', {}, t(`${key}.how`)));
+      const way = button('', () => this.#runNow(change), { class: 'lab-begin', 'data-key': key });
+      way.append(element('b', {}, t(key)), element('span', { class: 'lab-soft' }, t(`${key}.how`)));
       return way;
     });
-    this.#keepFocus(this.#intro, element('div', {}, element('h1', {}, t('lab.title')), element('p', {}, t('lab.lead'))), ...ways);
+    redraw(this.#intro, element('div', {}, element('h1', {}, t('lab.title')), element('p', { class: 'lab-soft' }, t('lab.lead'))), ...ways);
   }
 
   #drawRun() {
     const { t } = this.context;
-    const parts = [failures(this.lab, this.choice, t, (change) => this.#choose(change))];
-    if (this.lab.mode === 'live') {
-      const start = button(t('lab.run'), () => this.#isRunning || this.#runNow(), { class: 'primary', 'data-key': 'run', 'aria-disabled': String(this.#isRunning) });
-      parts.push(start);
-    }
-    this.#run.setAttribute('aria-busy', String(this.#isRunning));
-    this.#keepFocus(this.#run, ...parts, this.#outcome());
-    this.matrix.show(this.cells, { row: rowOf(this.choice.mistakes, this.lab), failure: this.choice.failure });
+    const start = button(t('lab.run'), () => this.#isWaiting || this.#runNow(), { class: 'primary', 'data-key': 'run', 'aria-disabled': String(this.#isWaiting) });
+    redraw(this.#run, failures(this.lab, this.choice, t, (change) => this.#choose(change)),
+      ...(this.lab.mode === 'live' ? [start] : []), this.#outcome());
+    this.#drawMatrix();
   }
 
   #outcome() {
     const { t } = this.context;
-    if (this.#isRunning) return element('p', { class: 'lab-busy' }, t('lab.running'));
+    if (this.#isWaiting) return element('p', { class: 'lab-busy' }, t('lab.running'));
     if (this.#problem) return element('p', { class: 'banner', role: 'alert' }, t('lab.error', { reason: this.#problem }));
-    if (this.#trace) return this.#verdict(this.#trace);
+    if (this.#trace) return result(this.#trace, t, ...this.#remedy(this.#trace));
     if (this.lab.mode === 'live') return element('p', { class: 'lab-soft' }, t('lab.idle'));
     return element('div', { class: 'lab-soft' }, element('p', {}, t('lab.recorded')), element('pre', { dir: 'ltr', tabindex: 0 }, 'cargo run'));
   }
 
   /** @param {Trace} trace */
-  #verdict(trace) {
-    const { t } = this.context;
-    const node = result(trace, t);
-    const { mistakes } = this.choice;
-    if (mistakes.length > 0 && trace.verdict !== FINE) {
-      node.append(button(remedy(this.lab, mistakes, t), () => this.#begin({ mistakes: [] }), { class: 'primary', 'data-key': 'remedy' }));
-    }
-    return node;
+  #remedy({ verdict, mistakes }) {
+    if (mistakes.length === 0 || verdict === FINE) return [];
+    return [button(remedy(this.lab, mistakes, this.context.t), () => this.#runNow({ mistakes: [] }), { class: 'primary', 'data-key': 'run' })];
   }
 
   #drawReplay() {
     this.#replay?.destroy();
-    this.#replay = null;
+    this.#replay = undefined;
     this.#replayed.replaceChildren();
     if (!this.#trace) return;
     this.#replay = new Replay(this.#trace, this.context, (step) => {
@@ -201,34 +184,38 @@ class LabView {
     this.#replay.show(this.choice.step);
   }
 
-  /** @param {import('./server.js').Progress} progress */
+  /** @param {Progress} progress */
   #onProgress(progress) {
+    if (progress.done < this.#progress.done) this.cells = {};
     for (const [row, cells] of Object.entries(progress.cells)) this.cells[row] = { ...this.cells[row], ...cells };
     this.#progress = progress;
-    this.matrix.progress(progress);
-    this.matrix.show(this.cells, { row: rowOf(this.choice.mistakes, this.lab), failure: this.choice.failure });
+    this.#drawMatrix();
     this.#readRecorded();
   }
 
   #newMatrix() {
     return new Matrix(this.lab, this.context.t, ({ mistakes }, failure) => {
       this.#choose({ mistakes, failure });
-      this.#run.scrollIntoView({ block: 'start' });
+      this.#run.scrollIntoView();
     });
+  }
+
+  #drawMatrix() {
+    this.matrix.progress(this.#progress);
+    this.matrix.show(this.cells, rowOf(this.choice.mistakes, this.lab), this.choice.failure);
   }
 
   #translate() {
     const old = this.matrix.node;
     this.matrix = this.#newMatrix();
-    this.matrix.progress(this.#progress);
     old.replaceWith(this.matrix.node);
-    this.#drawAll();
+    this.#draw();
   }
+}
 
-  /** Draws anew; what had the focus has it again. @param {HTMLElement} place @param {...Node} nodes */
-  #keepFocus(place, ...nodes) {
-    const held = place.contains(document.activeElement) ? document.activeElement?.getAttribute('data-key') : null;
-    place.replaceChildren(...nodes);
-    if (held) /** @type {HTMLElement | null} */ (place.querySelector(`[data-key="${held}"]`))?.focus({ preventScroll: true });
-  }
+/** What had the focus has it again. @param {HTMLElement} place @param {...Node} nodes */
+function redraw(place, ...nodes) {
+  const held = place.contains(document.activeElement) ? document.activeElement?.getAttribute('data-key') : null;
+  place.replaceChildren(...nodes);
+  if (held) /** @type {HTMLElement | null} */ (place.querySelector(`[data-key="${held}"]`))?.focus({ preventScroll: true });
 }

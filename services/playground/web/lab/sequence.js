@@ -3,51 +3,48 @@
 import { svg } from '../pipeline/svg.js';
 import { element } from '../shop/element.js';
 import { arrowOf, lifelines } from './arrows.js';
+import { actorName } from './steps.js';
 
-/** @typedef {import('./server.js').Step} Step */
+/** @import { Pick, Step, Translate } from './types.js' */
 
 const WIDE = 88;
 const HIGH = 40;
 const CROSS = 'm-5-5 10 10m0-10-10 10';
-/** The shape of what happens to one process alone. @type {Record<string, string>} */
-const SHAPES = { killed: CROSS, stopped: CROSS, held: 'm-3-5v10m6-10v10', released: 'm-4-5 8 5-8 5z', started: 'm-4-5 8 5-8 5z' };
-const POINT = 'm0-4 4 4-4 4-4-4z';
+const START = 'm-4-5 8 5-8 5z';
+/** What happens to one process alone; everything else is a diamond. @type {Record<string, string>} */
+const SHAPES = { killed: CROSS, stopped: CROSS, held: 'm-3-5v10m6-10v10', released: START, started: START };
 
-/** @param {Step[]} steps @param {(key: string) => string} t @param {(step: number) => void} pick */
+/** @param {Step[]} steps @param {Translate} t @param {Pick} pick */
 export function drawSequence(steps, t, pick) {
   const actors = lifelines(steps);
   const width = actors.length * WIDE;
-  const x = (/** @type {string} */ actor) => actors.indexOf(actor) * WIDE + WIDE / 2;
-  const heads = element('div', { class: 'lab-heads', 'aria-hidden': 'true' }, ...actors.map((actor) => element('span', {}, t(`lab.actor.${actor}`))));
-  const picture = svg('svg', { viewBox: `0 0 ${width} ${steps.length * HIGH}`, role: 'img', 'aria-label': t('lab.sequence') });
-  picture.append(...actors.flatMap((actor) => lifeline(actor, steps, x(actor))));
+  const x = (/** @type {string} */ actor) => (actors.indexOf(actor) + 0.5) * WIDE;
+  const heads = actors.map((actor) => element('span', {}, actorName(actor, t)));
   const rows = steps.map((step, at) => {
-    const row = svg('g', { transform: `translate(0 ${at * HIGH})` }, svg('rect', { width, height: HIGH, class: 'row' }), ...drawStep(step, x));
+    const row = svg('g', { transform: `translate(0 ${at * HIGH})` }, svg('rect', { width, height: HIGH }), ...drawStep(step, x));
     row.addEventListener('click', () => pick(at));
     return row;
   });
-  picture.append(...rows);
-  const node = element('div', { class: 'lab-sequence' }, heads, picture);
+  const lines = actors.flatMap((actor) => lifeline(actor, steps, x(actor)));
+  const picture = svg('svg', { viewBox: `0 0 ${width} ${steps.length * HIGH}` }, ...lines, ...rows);
+  const node = element('div', { class: 'lab-sequence', role: 'img', tabindex: 0, 'aria-label': t('lab.sequence') }, element('div', {}, ...heads), picture);
   node.style.inlineSize = `${width / 16}rem`;
   picture.style.blockSize = `${(steps.length * HIGH) / 16}rem`;
   return { node, rows };
 }
 
-/** Broken while its process is dead or held. @param {string} actor @param {Step[]} steps @param {number} x */
+/** Dotted while its process is dead or held. @param {string} actor @param {Step[]} steps @param {number} x */
 function lifeline(actor, steps, x) {
-  /** @type {SVGElement[]} */
-  const lines = [];
-  let from = 0;
-  let isDown = false;
-  const until = (/** @type {number} */ y) => lines.push(svg('path', { d: `M${x} ${from}V${(from = y)}`, class: isDown ? 'life down' : 'life' }));
-  steps.forEach((step, at) => {
-    const isEnd = ['killed', 'stopped', 'held'].includes(step.kind);
-    if (step.actor !== actor || !(isEnd || ['started', 'released'].includes(step.kind))) return;
-    until((at + 0.5) * HIGH);
-    isDown = isEnd;
+  let y = 0;
+  let state = 'life';
+  const until = (/** @type {number} */ end) => svg('path', { d: `M${x} ${y}V${(y = end)}`, class: state });
+  const lines = steps.flatMap(({ kind, actor: who }, at) => {
+    if (who !== actor || !(kind in SHAPES)) return [];
+    const line = until((at + 0.5) * HIGH);
+    state = SHAPES[kind] === START ? 'life' : 'life down';
+    return [line];
   });
-  until(steps.length * HIGH);
-  return lines;
+  return [...lines, until(steps.length * HIGH)];
 }
 
 /** @param {Step} step @param {(actor: string) => number} x */
@@ -56,18 +53,14 @@ function drawStep(step, x) {
   const y = HIGH / 2;
   const label = step.point?.startsWith('C') ? step.point : '';
   if (from === to) {
-    const shape = SHAPES[step.kind] ?? POINT;
-    return [svg('path', { d: `M${x(from)} ${y}${shape}`, class: `mark ${step.kind}` }), text(label, x(from) + 10, y + 4, 'start')];
+    const mark = svg('path', { d: `M${x(from)} ${y}${SHAPES[step.kind] ?? 'm0-4 4 4-4 4-4-4z'}`, class: `mark ${step.kind}` });
+    return [mark, svg('text', { x: x(from) + 10, y: y + 4 }, label)];
   }
   const way = Math.sign(x(to) - x(from));
   const [start, end] = [x(from) + 4 * way, x(to) - 4 * way];
-  const parts = [svg('path', { d: `M${start} ${y}H${end}${head(way)}${both ? `M${start} ${y}${head(-way)}` : ''}`, class: failed ? 'arrow failed' : 'arrow' })];
-  if (failed) parts.push(svg('path', { d: `M${(start + end) / 2} ${y}${CROSS}`, class: 'mark killed' }));
-  return [...parts, text(label, (start + end) / 2, y - 5, 'middle')];
+  const middle = (start + end) / 2;
+  const head = (/** @type {number} */ back) => `m${back}-4l${-back} 4l${back} 4`;
+  const line = svg('path', { d: `M${start} ${y}H${end}${head(-6 * way)}${both ? `M${start} ${y}${head(6 * way)}` : ''}`, class: failed ? 'way failed' : 'way' });
+  const cross = failed ? [svg('path', { d: `M${middle} ${y}${CROSS}`, class: 'mark killed' })] : [];
+  return [line, ...cross, svg('text', { x: middle, y: y - 5, 'text-anchor': 'middle' }, label)];
 }
-
-/** @param {number} way */
-const head = (way) => `m${-6 * way}-4l${6 * way} 4l${-6 * way} 4`;
-
-/** @param {string} words @param {number} x @param {number} y @param {string} anchor */
-const text = (words, x, y, anchor) => svg('text', { x, y, 'text-anchor': anchor }, words);
