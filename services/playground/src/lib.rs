@@ -61,6 +61,8 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let live = Live::new(tables, supervisor.views(), Arc::default());
     let services = Services::new(&shop.orders_url(), &shop.inventory_url());
     let router = page::router(services, live, shutdown.clone()).merge(health.router());
+    #[cfg(feature = "lab")]
+    let router = router.merge(lab::router(lab::lab()?, shutdown.clone()));
     let page = tokio::spawn(server::serve(listener, router, shutdown.clone()));
     welcome(&shop, &folder, &shutdown).await;
 

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-/// How long things take before something else happens. None of these makes a verdict right or wrong on a
-/// machine that is fast enough for them; a slow or busy one wants longer ones.
+/// How long things take before something else happens. `quiet` and `stuck` also want a number of looks at
+/// the tables: where everything is slow, so are the looks, and the lab waits longer.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
     /// The relays' lease: after a crash the next relay waits for its end.
@@ -32,4 +32,20 @@ impl Pace {
             [lease, visibility, quiet, stuck].map(Duration::from_millis);
         Self { lease, visibility, quiet, stuck }
     }
+
+    /// Whether a silence is long enough to be one.
+    pub(crate) fn is(silence: Silence, limit: Duration) -> bool {
+        silence.lasted > limit && silence.looks > limit.as_millis() / LOOK.as_millis() / 2
+    }
+}
+
+/// Between two looks at the tables.
+pub(crate) const LOOK: Duration = Duration::from_millis(15);
+
+/// How long nothing has happened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Silence {
+    pub(crate) lasted: Duration,
+    /// Looks at the tables since then.
+    pub(crate) looks: u128,
 }

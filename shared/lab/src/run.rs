@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use crate::client::Client;
 use crate::crew::{Crew, Environment, Roll};
 use crate::gate::Gate;
+use crate::pace::{LOOK, Silence};
 use crate::recorder::Recorder;
 use crate::scenario::{Await, Binding, Step as Do, Switch};
 use crate::snapshot::Tables;
@@ -18,9 +19,6 @@ use crate::text_gateway::{self, Texts};
 use crate::trace::{State, Step, Trace};
 use crate::verdict::End;
 use crate::{Experiment, Pace, Site, tamper};
-
-/// Between two looks at the tables.
-const LOOK: Duration = Duration::from_millis(15);
 
 /// Makes experiments.
 #[derive(Debug, Clone)]
@@ -191,17 +189,17 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
+    /// False: it was to happen at an armed point, and nobody comes there. What else is waited for may fail to
+    /// come because of a mistake, and then the experiment goes on without.
     async fn happens(&self, what: &Await) -> bool {
-        let mut state = self.recorder.look().await;
+        let mut watch = Watch::new(self.recorder.look().await);
         loop {
+            let state = &watch.state;
             let there = match what {
                 Await::Failure => self.gate.was_hit(),
                 Await::Answer(order) => self.client.is_answered(order),
-                Await::Queued(count) => queued(&state) >= *count,
-                Await::Effect(order) => state
-                    .reservations
-                    .iter()
-                    .any(|it| it.order == *order && it.status == "Reserved"),
+                Await::Queued(count) => queued(state) >= *count,
+                Await::Effect(order) => is_reserved(state, order),
             };
             if there {
                 if matches!(what, Await::Failure) {
@@ -209,13 +207,11 @@ impl<'a> Run<'a> {
                 }
                 return true;
             }
-            let before = state;
-            tokio::time::sleep(LOOK).await;
-            state = self.recorder.look().await;
-            let ended =
-                self.is_idle(&state) && self.recorder.since_last() > self.lab.pace.quiet * 2;
-            if ended && before == state || self.recorder.since_last() > self.lab.pace.stuck {
-                return false;
+            watch.look(&self.recorder).await;
+            let (silence, pace) = (watch.silence, self.lab.pace);
+            let ended = self.is_idle(&watch.state) && Pace::is(silence, pace.quiet * 2);
+            if ended || Pace::is(silence, pace.stuck) {
+                return !matches!(what, Await::Failure);
             }
         }
     }
@@ -242,25 +238,21 @@ impl<'a> Run<'a> {
     }
 
     async fn wait_for_answers(&self) {
-        while self.client.waits() && self.recorder.since_last() < self.lab.pace.stuck {
-            tokio::time::sleep(LOOK).await;
+        let mut watch = Watch::new(self.recorder.look().await);
+        while self.client.waits() && !Pace::is(watch.silence, self.lab.pace.stuck) {
+            watch.look(&self.recorder).await;
         }
     }
 
     /// Waits until nothing waits any more; false when something does, and nobody works on it.
     async fn drain(&self) -> bool {
-        let (mut state, mut changed) = (self.recorder.look().await, Instant::now());
+        let mut watch = Watch::new(self.recorder.look().await);
         loop {
-            tokio::time::sleep(LOOK).await;
-            let now = self.recorder.look().await;
-            if now != state {
-                (state, changed) = (now, Instant::now());
-            }
-            let quiet = self.recorder.since_last().min(changed.elapsed());
-            if self.is_idle(&state) && quiet > self.lab.pace.quiet {
+            watch.look(&self.recorder).await;
+            if self.is_idle(&watch.state) && Pace::is(watch.silence, self.lab.pace.quiet) {
                 return true;
             }
-            if quiet > self.lab.pace.stuck {
+            if Pace::is(watch.silence, self.lab.pace.stuck) {
                 return false;
             }
         }
@@ -337,4 +329,33 @@ impl<'a> Run<'a> {
 fn queued(state: &State) -> u64 {
     let queue = state.queues.iter().find(|queue| queue.queue == ORDER_EVENTS_QUEUE);
     queue.map_or(0, |queue| queue.ready)
+}
+
+fn is_reserved(state: &State, order: &str) -> bool {
+    state.reservations.iter().any(|it| it.order == order && it.status == "Reserved")
+}
+
+/// Looks at the tables again and again, and knows how long nothing has changed.
+struct Watch {
+    state: State,
+    silence: Silence,
+    since: Instant,
+}
+
+impl Watch {
+    fn new(state: State) -> Self {
+        let silence = Silence { lasted: Duration::ZERO, looks: 0 };
+        Self { state, silence, since: Instant::now() }
+    }
+
+    async fn look(&mut self, recorder: &Recorder) {
+        tokio::time::sleep(LOOK).await;
+        let state = recorder.look().await;
+        let quiet = self.since.elapsed().min(recorder.since_last());
+        if state != self.state || quiet < self.silence.lasted {
+            *self = Self::new(state);
+        } else {
+            self.silence = Silence { lasted: quiet, looks: self.silence.looks + 1 };
+        }
+    }
 }

@@ -1,7 +1,13 @@
-//! The lab: experiments from the command line. Not in production builds.
+//! The lab: experiments from the page and from the command line. Not in production builds.
 
+mod api;
+mod board;
 mod command;
+mod definition;
 mod programs;
+mod sources;
 
+pub(crate) use api::router;
 pub use command::LabCommand;
+pub(crate) use command::lab;
 pub use programs::ExperimentProgram;
