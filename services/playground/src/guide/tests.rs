@@ -124,20 +124,37 @@ fn every_experiment_is_a_cell_of_the_matrix_so_that_its_run_is_recorded() {
     }
 }
 
+/// The paths and functions of a chapter's links to code.
+fn links_to_code(source: &str) -> Vec<(&str, &str)> {
+    let targets = source.split("](../../../").skip(1).filter_map(|link| link.split(')').next());
+    targets
+        .map(|target| target.split_once(' ').expect(target))
+        .map(|(path, function)| (path, function.trim_matches('"')))
+        .collect()
+}
+
 #[test]
 fn every_link_to_code_names_a_file_that_is_there_and_a_function_in_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for (chapter, source) in chapters() {
-        let links: Vec<_> = source.split("](../../../").skip(1).collect();
+        let links = links_to_code(source);
         assert!(!links.is_empty(), "{chapter}: no link to code");
-        for link in links {
-            let target = link.split(')').next().unwrap_or_default();
-            let (path, function) = target.split_once(' ').expect(target);
+        for (path, function) in links {
             let text = std::fs::read_to_string(root.join(path)).expect(path);
-            let function = format!("fn {}", function.trim_matches('"'));
-            let found =
-                text.split(function.as_str()).skip(1).any(|rest| rest.starts_with(['(', '<']));
+            let function = format!("fn {function}");
+            let mut places = text.split(function.as_str()).skip(1);
+            let found = places.any(|rest| rest.starts_with(['(', '<']));
             assert!(found, "{chapter}: no `{function}` in {path}");
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "lab")]
+fn every_link_to_code_can_be_opened_on_the_page() {
+    for (chapter, source) in chapters() {
+        for (path, _) in links_to_code(source) {
+            assert!(crate::lab::sources::source(path).is_some(), "{chapter}: {path}");
         }
     }
 }
@@ -147,8 +164,9 @@ fn persian_prose_has_persian_digits_and_letters() {
     for (chapter, source) in chapters().filter(|(chapter, _)| chapter.starts_with("fa/")) {
         let prose = prose(source);
         for line in prose.lines() {
-            let foreign =
-                |c: char| c.is_ascii_digit() || matches!(c, 'ي' | 'ك' | '٠'..='٩' | '?' | ';');
+            let foreign = |c: char| {
+                c.is_ascii_digit() || matches!(c, 'ي' | 'ك' | '٠'..='٩' | '?' | ';' | ',')
+            };
             assert!(!line.contains(foreign), "{chapter}: {line}");
         }
         for block in blocks(source, "predict") {

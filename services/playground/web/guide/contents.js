@@ -1,4 +1,5 @@
 // The way through the guide: all chapters with their questions, the list beside a chapter, the next one.
+// `nav` is the name of the page's own navigation in style.css, so a role says what these are.
 
 import { element } from '../shop/element.js';
 
@@ -17,7 +18,7 @@ export function overview(entries, t) {
 export function contents(entries, page, t) {
   const items = entries.map((entry) => element('li', {},
     element('a', { href: address(entry), 'aria-current': entry.n === page ? 'page' : null }, number(entry, t), entry.title)));
-  return element('nav', { class: 'guide-contents', 'aria-label': t('guide.contents') },
+  return element('div', { role: 'navigation', class: 'guide-contents', 'aria-label': t('guide.contents') },
     element('a', { href: '#/guide' }, t('guide.all')), element('ol', {}, ...items));
 }
 
@@ -25,7 +26,7 @@ export function contents(entries, page, t) {
 export function turning(entries, page, t) {
   const way = [[entries[page - 2], 'guide.previous'], [entries[page], 'guide.next']];
   const links = way.filter(([entry]) => entry).map(([entry, key]) => link(/** @type {Entry} */ (entry), /** @type {string} */ (key), t));
-  return element('nav', { class: 'guide-turning', 'aria-label': t('guide.onward') }, ...links);
+  return element('div', { role: 'navigation', class: 'guide-turning', 'aria-label': t('guide.onward') }, ...links);
 }
 
 /** @param {Entry} entry @param {string} key @param {Translate} t */

@@ -8,8 +8,8 @@ import { formatHash } from '../shell/hash.js';
 
 /** @typedef {import('../shell/shell.js').Context} Context */
 /** @typedef {import('../i18n/i18n.js').Translate} Translate */
-/** @typedef {import('../lab/server.js').Lab} Lab */
-/** @typedef {import('../lab/server.js').Trace} Trace */
+/** @typedef {import('../lab/types.js').Lab} Lab */
+/** @typedef {import('../lab/types.js').Trace} Trace */
 /** @typedef {{question: string, options: string[], of: 'reservations' | 'textMessages', mistakes: string[], failure: string}} Experiment `of`: what is predicted */
 
 /** What the reader has predicted and seen, by experiment: another language shows it again. @type {Map<string, {predicted: string, trace?: Trace}>} */
@@ -118,8 +118,7 @@ function compared({ of }, predicted, trace, lab, t) {
   const replay = formatHash({ view: 'lab', params: toLink({ mistakes: trace.mistakes, failure: trace.failure, step: 0 }, lab) });
   return [
     element('p', { class: 'say', 'data-tone': isRight ? 'good' : 'wait' }, words),
-    result(trace, t),
-    element('p', {}, element('a', { href: replay }, t('guide.replay'))),
+    result(trace, t, element('p', {}, element('a', { href: replay }, t('guide.replay')))),
   ];
 }
 
