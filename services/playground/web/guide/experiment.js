@@ -21,7 +21,8 @@ export function experiment(given, context) {
   const { t } = context;
   const key = `${given.mistakes.join(',')}/${given.failure}`;
   const outcome = element('div', { class: 'guide-outcome' });
-  const start = /** @type {HTMLButtonElement} */ (element('button', { type: 'button', class: 'primary', disabled: '' }, t('guide.run')));
+  // Never `disabled`: the keyboard's focus would be lost while it runs.
+  const start = element('button', { type: 'button', class: 'primary', 'aria-disabled': 'true' }, t('guide.run'));
   const hint = element('p', { class: 'guide-hint' }, t('guide.predict-first'));
   /** @type {Lab | null} */
   let lab = null;
@@ -33,15 +34,15 @@ export function experiment(given, context) {
 
   async function go() {
     const before = seen.get(key);
-    if (!lab || !before) return;
-    start.disabled = true;
+    if (!lab || !before || start.ariaDisabled === 'true') return;
+    start.ariaDisabled = 'true';
     hint.textContent = t('lab.running');
     context.announce(t('lab.running'));
     try {
       const trace = await traceOf(given, lab);
       seen.set(key, { ...before, trace });
       redraw();
-      context.announce([...outcome.querySelectorAll('.say, .lab-verdict')].map((node) => node.textContent).join('. '));
+      context.announce([...outcome.querySelectorAll('.say, .lab-verdict')].map((node) => node.textContent).join(' '));
     } catch (error) {
       redraw();
       hint.textContent = t('lab.error', { reason: /** @type {Error} */ (error).message });
@@ -51,7 +52,7 @@ export function experiment(given, context) {
 
   function redraw() {
     const { predicted, trace } = seen.get(key) ?? {};
-    start.disabled = !predicted || !lab;
+    start.ariaDisabled = String(!predicted || !lab);
     start.textContent = t(lab?.mode === 'export' ? 'guide.show' : trace ? 'guide.again' : 'guide.run');
     hint.textContent = predicted ? '' : t('guide.predict-first');
     outcome.replaceChildren(...(predicted && trace && lab ? compared(given, predicted, trace, lab, t) : []));
