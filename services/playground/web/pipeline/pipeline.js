@@ -11,7 +11,7 @@ import { svg } from './svg.js';
 import { travel } from './travel.js';
 import { inWords } from './words.js';
 
-/** @import { Changes, Layout, Picked, Pile, Scene, Translate } from './types.js' */
+/** @import { Changes, Layout, Picked, Piles, Scene, Translate } from './types.js' */
 
 export class Pipeline {
   #t;
@@ -29,11 +29,12 @@ export class Pipeline {
   #layout = null;
   /** @type {Scene | null} */
   #scene = null;
-  /** @type {Record<string, Pile> | null} */
+  /** @type {Piles | null} */
   #piles = null;
   /** Changes that are still shown. @type {{at: number, changes: Changes}[]} */
   #recent = [];
   #hold;
+  #saidAt = -Infinity;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #forget;
 
@@ -73,7 +74,14 @@ export class Pipeline {
     if (reshaped || this.#layout === null) this.#place();
     else this.#draw(animate);
     if (animate && changes && this.#layout) travel(this.#envelopes, this.#layout.lines, changes.journeys);
-    if (changes) inWords(this.#words, changes, piles, this.#t);
+    if (changes) this.#say(changes, piles);
+  }
+
+  /** While changes are held they come in crowds: nobody could listen to all. @param {Changes} changes @param {Piles} piles */
+  #say(changes, piles) {
+    const now = performance.now();
+    if (now - this.#saidAt < this.#hold) return;
+    if (inWords(this.#words, changes, piles, this.#t)) this.#saidAt = now;
   }
 
   /** @param {Changes | null} changes */
@@ -94,13 +102,6 @@ export class Pipeline {
   pick(order) {
     this.#rows.picked = order;
     if (this.#layout) this.#draw(false);
-  }
-
-  /** Says everything again, in the language of now. */
-  translate() {
-    if (!this.#scene) return;
-    this.#piles = pilesOf(this.#scene, this.#t);
-    this.#place();
   }
 
   destroy() {

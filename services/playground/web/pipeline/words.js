@@ -14,8 +14,9 @@ export function inWords(list, { appeared, changed }, piles, t) {
       else if (changed.has(card.key)) sentences.push(t('pipeline.changed', { list: t(`pipeline.list.${name}`), name: card.name }));
     }
   }
-  if (sentences.length === 0) return;
+  if (sentences.length === 0) return false;
   const rest = sentences.length - MOST;
   const said = rest > 0 ? [...sentences.slice(0, MOST), t('pipeline.more', { n: rest })] : sentences;
   list.replaceChildren(...said.map((words) => Object.assign(document.createElement('li'), { textContent: words })));
+  return true;
 }

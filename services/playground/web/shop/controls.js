@@ -34,8 +34,9 @@ export function controls(t, say) {
     if (known?.drawn === drawn) return;
     const card = known?.card ?? list.appendChild(element('li'));
     const focused = /** @type {HTMLElement | null} */ (card.querySelector(':focus'))?.dataset.act;
-    const actions = (what.can ?? []).map((act) => button(t(`shop.do.${act}`), () => tell(path, act, name),
-      { 'data-act': act, 'aria-label': t('shop.do-to', { act: t(`shop.do.${act}`), name }) }));
+    const actions = (what.can ?? []).filter((act) => makesSense(act, what.state)).map((act) => button(t(`shop.do.${act}`), () => tell(path, act, name), {
+      'data-act': act, 'aria-label': t('shop.do-to', { act: t(`shop.do.${act}`), name }), 'aria-disabled': what.state === 'restarting' ? 'true' : null,
+    }));
     card.replaceChildren(
       element('strong', {}, name), pill(TONES[what.state] ?? 'ended', t(`pipeline.state.${what.state}`)), ...facts(),
       ...(actions.length > 0 ? [element('div', { class: 'row' }, ...actions)] : []),
@@ -60,5 +61,16 @@ export function controls(t, say) {
   /** One that runs elsewhere: its address is in a network of its own, no link for people. @param {Process} process */
   function elsewhere({ url, reason }) {
     return element('p', { class: 'facts' }, code(url.replace(/^http:\/\//, '')), ...(reason === undefined ? [] : [` ${reason}`]));
+  }
+}
+
+/** `can` says what works here; the state, what works now. @param {string} act @param {string} state */
+function makesSense(act, state) {
+  switch (act) {
+    case 'freeze': return state !== 'frozen';
+    case 'thaw': return state === 'frozen';
+    case 'stop': return state !== 'stopped';
+    case 'start': return state === 'stopped';
+    default: return true;
   }
 }

@@ -65,7 +65,7 @@ export function letters(t, say) {
       await readDead();
     }, { 'aria-label': t('shop.do-to', { act: t(`shop.do.${name}`), name: title }) });
     return element('li', {}, element('div', { class: 'row' }, pill('bad', t(`pipeline.counter.${word}`)), code(title),
-      ...(lab ? [act('retry', undefined), act('discard', { reason: 'discarded on the page' })] : [])),
+      ...(lab ? [act('retry', {}), act('discard', { reason: 'discarded on the page' })] : [])),
     element('p', { class: 'facts' }, element('bdi', { dir: 'ltr' }, why)));
   }
 }

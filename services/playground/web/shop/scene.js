@@ -5,7 +5,6 @@
 
 /** Where an older server gives no ids. @type {Record<string, string>} */
 const IDS = { 'orders relay': 'orders-relay', 'inventory relay': 'inventory-relay' };
-const UP = ['running', 'ready'];
 
 /** @param {Process} process */
 export function processId({ id, name }) {
@@ -63,11 +62,6 @@ export function sceneOf(snapshot, t) {
 /** Not yet decided on. @param {Row} row */
 export function isParked({ state }) {
   return (state ?? 'Parked').toString().toLowerCase() === 'parked';
-}
-
-/** @param {string} state */
-export function isUp(state) {
-  return UP.includes(state);
 }
 
 /** @param {Snapshot} snapshot @param {Value} messageId */

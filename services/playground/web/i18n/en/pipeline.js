@@ -7,7 +7,7 @@ export default {
   'pipeline.orders-relay-2': 'relay 2',
   'pipeline.broker': 'broker',
   'pipeline.inventory-relay': 'relay',
-  'pipeline.text-gateway': 'text messages',
+  'pipeline.text-gateway': 'SMS gateway',
   'pipeline.parked': 'dead letters',
   'pipeline.state.running': 'running',
   'pipeline.state.ready': 'ready',

@@ -7,7 +7,7 @@ export default {
   'pipeline.orders-relay-2': 'رلهٔ ۲',
   'pipeline.broker': 'بروکر',
   'pipeline.inventory-relay': 'رله',
-  'pipeline.text-gateway': 'پیامک‌ها',
+  'pipeline.text-gateway': 'درگاه پیامک',
   'pipeline.parked': 'پیام‌های پارک‌شده',
   'pipeline.state.running': 'در حال کار',
   'pipeline.state.ready': 'آماده',
