@@ -40,8 +40,8 @@ export function tables(t, say, follow) {
     reservations: { title: 'inventory.reservations', key: 'orderId', columns: [order('orderId'), state, words('lines'), at('updated', 'updatedAt')] },
     stock: { title: 'inventory.stock_items', key: 'sku', columns: [words('sku'), count('on hand', 'onHand'), count('reserved'), count('available')] },
     inventoryOutbox: outbox('inventory.outbox_messages'),
-    parked: { title: 'parked_messages', key: 'parkedId', columns: [words('consumer'), column('message', id)('messageId'), type,
-      words('reason'), words('detail'), at('parked', 'parkedAt')] },
+    parked: { title: 'parked_messages', key: 'parkedId', columns: [column('consumer', text)(), column('message', id)('messageId'), type,
+      column('reason', text)(), words('detail'), at('parked', 'parkedAt'), column('state', text)()] },
   };
   const views = Object.entries(designs).map(([name, design]) => ({ name, view: new TableView(name, design, t) }));
   return {
