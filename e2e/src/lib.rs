@@ -3,12 +3,14 @@
 
 mod api;
 mod broker;
+mod lab_site;
 mod onlooker;
 mod process;
 mod shop;
 
 pub use api::{Api, order_of};
 pub use broker::{BrokerOutage, message};
+pub use lab_site::{EmbeddedSites, ServerSites};
 pub use process::{Part, Process, shop_binary};
 pub use shop::Shop;
 

@@ -8,6 +8,7 @@ mod documents;
 mod embedded;
 mod headers;
 mod healthcheck;
+mod lab;
 mod many_relays;
 mod messages;
 mod metrics;

@@ -28,7 +28,7 @@ mod verdict;
 
 pub use catalogue::Catalogue;
 pub use experiment::{CantRun, Experiment};
-pub use matrix::{Cell, Sites, matrix};
+pub use matrix::{Cell, Place, Sites, all_cells, matrix};
 pub use pace::Pace;
 pub use run::Lab;
 pub use scenario::Scenario;

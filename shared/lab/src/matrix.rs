@@ -29,14 +29,22 @@ pub trait Sites: Send + Sync + 'static {
     async fn fresh(&self) -> anyhow::Result<Box<dyn Site>>;
 }
 
-/// Runs every cell, `at_once` at the same time, and hands each over as it is done. Dropping the receiver
-/// stops it.
-pub fn matrix(lab: Lab, sites: Arc<dyn Sites>, at_once: usize) -> mpsc::Receiver<Cell> {
-    let (sender, cells) = mpsc::channel(at_once.max(1));
+/// A row and a failure, by their names.
+pub type Place = (&'static str, &'static str);
+
+/// Runs cells, `at_once` at the same time, and hands each over as it is done. Dropping the receiver stops
+/// it.
+pub fn matrix(
+    lab: Lab,
+    sites: Arc<dyn Sites>,
+    at_once: usize,
+    cells: Vec<Place>,
+) -> mpsc::Receiver<Cell> {
+    let (sender, receiver) = mpsc::channel(at_once.max(1));
     let places = Arc::new(Semaphore::new(at_once.max(1)));
     tokio::spawn(async move {
         let mut running = JoinSet::new();
-        for (row, failure) in all() {
+        for (row, failure) in cells {
             let Ok(place) = places.clone().acquire_owned().await else {
                 break;
             };
@@ -53,14 +61,16 @@ pub fn matrix(lab: Lab, sites: Arc<dyn Sites>, at_once: usize) -> mpsc::Receiver
         }
         running.join_all().await;
     });
-    cells
+    receiver
 }
 
-/// Rows and failures, in the order of the page.
-fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+/// All rows and failures, in the order of the page.
+#[must_use]
+pub fn all_cells() -> Vec<Place> {
     let catalogue = Catalogue::get();
     let failures = || catalogue.failures.iter().map(|failure| failure.id.as_str());
-    catalogue.rows.iter().flat_map(move |row| failures().map(|failure| (row.id.as_str(), failure)))
+    let cells = catalogue.rows.iter().flat_map(|row| failures().map(|it| (row.id.as_str(), it)));
+    cells.collect()
 }
 
 async fn run(lab: &Lab, sites: &dyn Sites, row: &str, failure: &str) -> anyhow::Result<Trace> {

@@ -174,15 +174,15 @@ impl<'a> Run<'a> {
             }
             Do::Queue(Binding::Bind) => self.bind().await?,
             Do::Copy => {
-                tamper::copy(self.site.broker_url()).await?;
+                tamper::copy(self.site.lab_broker_url()).await?;
                 self.note("lab", "copied").await;
             }
             Do::Reverse => {
-                tamper::reverse(self.site.broker_url()).await?;
+                tamper::reverse(self.site.lab_broker_url()).await?;
                 self.note("lab", "reordered").await;
             }
             Do::Poison => {
-                tamper::poison(self.site.broker_url()).await?;
+                tamper::poison(self.site.lab_broker_url()).await?;
                 self.note("lab", "poisoned").await;
             }
         }

@@ -26,6 +26,11 @@ pub trait Site: Send + Sync {
     /// The broker.
     fn broker_url(&self) -> &str;
 
+    /// The same broker for the lab itself, which uses it also while the processes can't.
+    fn lab_broker_url(&self) -> &str {
+        self.broker_url()
+    }
+
     /// From now on nobody can use the broker. What is in its queues stays.
     ///
     /// # Errors
@@ -49,7 +54,7 @@ pub trait Site: Send + Sync {
     /// # Errors
     /// It can't be done.
     async fn bind(&self) -> anyhow::Result<()> {
-        transport_of(self.broker_url())?.publisher().await?;
+        transport_of(self.lab_broker_url())?.publisher().await?;
         Ok(())
     }
 }

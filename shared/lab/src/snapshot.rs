@@ -44,9 +44,9 @@ struct Names {
 
 impl Tables {
     pub(crate) fn new(site: &dyn Site) -> anyhow::Result<Self> {
-        let broker = match site.broker_url().starts_with("amqp") {
-            false => Broker::Sql(pool(site.broker_url())?),
-            true => Broker::Other(transport_of(site.broker_url())?),
+        let broker = match site.lab_broker_url().starts_with("amqp") {
+            false => Broker::Sql(pool(site.lab_broker_url())?),
+            true => Broker::Other(transport_of(site.lab_broker_url())?),
         };
         Ok(Self {
             orders: pool(site.orders_url())?,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lab::{Catalogue, Lab, Trace, Verdict, matrix};
+use lab::{Catalogue, Lab, Trace, Verdict, all_cells, matrix};
 use serde::Serialize;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -85,7 +85,7 @@ impl Board {
         }
         let board = self.clone();
         tokio::spawn(async move {
-            let mut cells = matrix(lab, Arc::new(EmbeddedSites), AT_ONCE);
+            let mut cells = matrix(lab, Arc::new(EmbeddedSites), AT_ONCE, all_cells());
             while let Some(Some(cell)) = stop.run_until_cancelled(cells.recv()).await {
                 match cell.trace {
                     Ok(trace) => {

@@ -7,7 +7,7 @@ use anyhow::Context;
 use async_trait::async_trait;
 use clap::{Args, Subcommand};
 use lab::site::Embedded;
-use lab::{Catalogue, Experiment, Lab, Pace, Site, Sites, Trace, Verdict, matrix};
+use lab::{Catalogue, Experiment, Lab, Pace, Site, Sites, Trace, Verdict, all_cells, matrix};
 use service_kit::program;
 
 /// Makes experiments: real processes, one failure, a verdict
@@ -123,7 +123,7 @@ fn print(trace: &Trace) {
 
 async fn run_matrix(settings: MatrixSettings) -> anyhow::Result<ExitCode> {
     let catalogue = Catalogue::get();
-    let mut cells = matrix(lab()?, Arc::new(EmbeddedSites), settings.at_once.into());
+    let mut cells = matrix(lab()?, Arc::new(EmbeddedSites), settings.at_once.into(), all_cells());
     let mut found: BTreeMap<String, BTreeMap<String, Verdict>> = BTreeMap::new();
     let mut as_expected = true;
     while let Some(cell) = cells.recv().await {

@@ -5,11 +5,12 @@ import { fromLink, rowOf, same, toLink } from './choice.js';
 import { Matrix } from './matrix.js';
 import { button } from './parts.js';
 import { Replay } from './replay.js';
-import { because, FINE, result } from './result.js';
+import { because, command, FINE, result } from './result.js';
 import { followMatrix, readLab, readTrace, run } from './server.js';
 import { failures, remedy, setup } from './setup.js';
+import { SourcePanel } from './source.js';
 
-/** @import { Choice, Context, Lab, Progress, Trace } from './types.js' */
+/** @import { Choice, Context, Lab, Progress, Source, Trace } from './types.js' */
 
 /** What a newcomer should see first. */
 const BEGINNINGS = [
@@ -26,7 +27,7 @@ export function mount(host, context) {
   let params = {};
   readLab().then(
     (lab) => { if (!isGone) view = new LabView(host, context, lab, params); },
-    ({ message }) => host.append(element('p', { class: 'banner', role: 'alert' }, message)),
+    ({ message }) => host.append(element('p', { class: 'banner', role: 'alert' }, context.t('lab.absent', { reason: message }))),
   );
   return {
     update(/** @type {{params: Record<string, string>}} */ state) {
@@ -53,6 +54,8 @@ class LabView {
   #setup = element('div');
   #run = element('section', { class: 'card lab-run' });
   #replayed = element('div');
+  /** @param {Source} source */
+  #open = (source) => this.source.open(source);
 
   /** @param {HTMLElement} host @param {Context} context @param {Lab} lab @param {Record<string, string>} params */
   constructor(host, context, lab, params) {
@@ -61,7 +64,8 @@ class LabView {
     this.cells = lab.cells ?? {};
     this.choice = fromLink(params, lab);
     this.matrix = this.#newMatrix();
-    host.append(element('div', { class: 'lab' }, this.#intro, element('div', { class: 'lab-top' }, this.#setup, this.#run), this.#replayed, this.matrix.node));
+    this.source = new SourcePanel(context.t);
+    host.append(element('div', { class: 'lab' }, this.#intro, element('div', { class: 'lab-top' }, this.#setup, this.#run), this.#replayed, this.matrix.node, this.source.node));
     this.#draw();
     const stops = [context.onLanguage(() => this.#translate())];
     if (lab.mode === 'live') stops.push(followMatrix((progress) => this.#onProgress(progress)));
@@ -103,16 +107,16 @@ class LabView {
   #readRecorded() {
     const { failure } = this.choice;
     const row = rowOf(this.choice.mistakes, this.lab);
-    if (this.#trace || this.#isWaiting || !row || !this.cells[row]?.[failure]) return;
+    if (this.#trace || this.#isWaiting || !row || !this.cells[row]?.[failure]) return undefined;
     // It may be gone: the cells are run anew, or the server was.
-    this.#take(readTrace(row, failure).catch(() => void delete this.cells[row][failure]));
+    return this.#take(readTrace(row, failure).catch(() => void delete this.cells[row][failure]));
   }
 
   /** @param {Partial<Choice>} [change] */
-  #runNow(change) {
-    this.#set({ ...change });
-    if (this.lab.mode === 'live') this.#take(run(this.choice.mistakes, this.choice.failure));
-    else this.#readRecorded();
+  async #runNow(change) {
+    this.#set({ step: this.#trace ? 0 : this.choice.step, ...change });
+    if (this.lab.mode === 'live') await this.#take(run(this.choice.mistakes, this.choice.failure));
+    else await this.#readRecorded();
     this.#run.scrollIntoView({ block: 'nearest' });
   }
 
@@ -133,7 +137,7 @@ class LabView {
 
   #draw() {
     this.#drawIntro();
-    redraw(this.#setup, setup(this.lab, this.choice, this.context.t, (change) => this.#choose(change)));
+    redraw(this.#setup, setup(this.lab, this.choice, this.context.t, (change) => this.#choose(change), this.#open));
     this.#drawRun();
     this.#drawReplay();
   }
@@ -151,7 +155,7 @@ class LabView {
   #drawRun() {
     const { t } = this.context;
     const start = button(t('lab.run'), () => this.#isWaiting || this.#runNow(), { class: 'primary', 'data-key': 'run', 'aria-disabled': String(this.#isWaiting) });
-    redraw(this.#run, failures(this.lab, this.choice, t, (change) => this.#choose(change)),
+    redraw(this.#run, failures(this.lab, this.choice, t, (change) => this.#choose(change), this.#open),
       ...(this.lab.mode === 'live' ? [start] : []), this.#outcome());
     this.#drawMatrix();
   }
@@ -162,7 +166,7 @@ class LabView {
     if (this.#problem) return element('p', { class: 'banner', role: 'alert' }, t('lab.error', { reason: this.#problem }));
     if (this.#trace) return result(this.#trace, t, ...this.#remedy(this.#trace));
     if (this.lab.mode === 'live') return element('p', { class: 'lab-soft' }, t('lab.idle'));
-    return element('div', { class: 'lab-soft' }, element('p', {}, t('lab.recorded')), element('pre', { dir: 'ltr', tabindex: 0 }, 'cargo run'));
+    return element('div', { class: 'lab-soft' }, element('p', {}, t('lab.recorded')), command(this.choice));
   }
 
   /** @param {Trace} trace */
@@ -176,7 +180,7 @@ class LabView {
     this.#replay = undefined;
     this.#replayed.replaceChildren();
     if (!this.#trace) return;
-    this.#replay = new Replay(this.#trace, this.context, (step) => {
+    this.#replay = new Replay(this.#trace, this.context, this.#open, (step) => {
       this.choice.step = step;
       this.#link();
     });
@@ -186,7 +190,7 @@ class LabView {
 
   /** @param {Progress} progress */
   #onProgress(progress) {
-    if (progress.done < this.#progress.done) this.cells = {};
+    if (progress.running && progress.done === 0) this.cells = {};
     for (const [row, cells] of Object.entries(progress.cells)) this.cells[row] = { ...this.cells[row], ...cells };
     this.#progress = progress;
     this.#drawMatrix();

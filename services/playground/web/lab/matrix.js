@@ -41,8 +41,9 @@ export class Matrix {
   }
 
   /** @param {Row} row */
-  #name({ id }) {
-    return this.t(`lab.${this.lab.presets.some((preset) => preset.id === id) ? 'preset' : 'mistake'}.${id}`);
+  #name({ id, mistakes }) {
+    if (this.lab.presets.some((preset) => preset.id === id)) return this.t(`lab.preset.${id}`);
+    return mistakes.map((mistake) => this.t(`lab.mistake.${mistake}`)).join(' + ');
   }
 
   /** @param {number} down @param {number} across */

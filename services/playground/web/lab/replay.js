@@ -4,10 +4,9 @@ import { Pipeline } from '../pipeline/pipeline.js';
 import { element } from '../shop/element.js';
 import { button, card } from './parts.js';
 import { drawSequence } from './sequence.js';
-import { SourcePanel } from './source.js';
 import { actorName, listSteps, stepWords } from './steps.js';
 
-/** @import { Context, Pick, Scene, Trace } from './types.js' */
+/** @import { Context, Open, Pick, Scene, Trace } from './types.js' */
 
 const PACE = 900;
 /** @type {Record<string, number>} */
@@ -17,11 +16,11 @@ export class Replay {
   at = 0;
   /** @type {number | undefined} */
   #timer;
-  #now = element('p');
+  #now = element('p', { dir: document.documentElement.dir });
   #slider = /** @type {HTMLInputElement} */ (element('input', { type: 'range', min: 1 }));
 
-  /** @param {Trace} trace @param {Context} context @param {Pick} onStep */
-  constructor(trace, context, onStep) {
+  /** @param {Trace} trace @param {Context} context @param {Open} open @param {Pick} onStep */
+  constructor(trace, context, open, onStep) {
     const { t } = context;
     this.trace = trace;
     this.context = context;
@@ -34,14 +33,13 @@ export class Replay {
     this.#slider.max = String(trace.steps.length);
     this.#slider.ariaLabel = t('lab.steps');
     this.#slider.addEventListener('input', () => pick(Number(this.#slider.value) - 1));
-    const source = new SourcePanel(t);
-    this.sequence = drawSequence(trace.steps, t, pick);
-    this.steps = listSteps(trace.steps, t, pick, (place) => source.open(place));
+    this.sequence = drawSequence(trace, t, pick);
+    this.steps = listSteps(trace, t, pick, open);
     this.score = element('div', { class: 'lab-score' }, this.sequence.node, this.steps.node);
     const picture = element('div', { class: 'lab-picture' });
     // Time runs from left to right here, whatever the language.
     const controls = element('div', { class: 'lab-controls', dir: 'ltr' }, this.back, this.play, this.next, this.#slider, this.#now);
-    this.node = card('replay', t, controls, picture, this.score, source.node);
+    this.node = card('replay', t, controls, picture, this.score);
     this.node.addEventListener('keydown', (event) => this.#key(event));
     this.pipeline = new Pipeline(picture, { t });
   }
@@ -49,17 +47,17 @@ export class Replay {
   /** @param {number} step @param {boolean} [animate] */
   show(step, animate = false) {
     const { t } = this.context;
-    const { steps, states } = this.trace;
+    const { steps, states, mistakes } = this.trace;
     this.at = Math.min(step, steps.length - 1);
     const now = steps[this.at];
     this.pipeline.show(withCounters(states[now.state]), { animate });
-    const words = `${actorName(now.actor, t)} ${stepWords(now, t)}`;
+    const words = `${actorName(now.actor, t)} ${stepWords(now, mistakes, t)}`;
     const position = t('lab.at', { n: this.at + 1, of: steps.length });
     this.back.disabled = this.at === 0;
     this.next.disabled = this.at === steps.length - 1;
     this.#slider.value = String(this.at + 1);
     this.#slider.setAttribute('aria-valuetext', `${position}: ${words}`);
-    this.#now.replaceChildren(element('span', { class: 'lab-soft', dir: 'auto' }, position), ' ', element('span', { dir: 'auto' }, words));
+    this.#now.replaceChildren(element('span', { class: 'lab-soft' }, position), ` ${words}`);
     this.#mark();
   }
 
@@ -74,6 +72,8 @@ export class Replay {
     });
     const row = this.steps.rows[this.at];
     for (const region of [this.score, this.steps.node]) region.scrollTop = row.offsetTop - region.clientHeight / 2;
+    const { node } = this.sequence;
+    node.scrollTop = (node.scrollHeight * this.at) / this.steps.rows.length - node.clientHeight / 2;
   }
 
   /** @param {number} at */

@@ -10,10 +10,15 @@ export const FINE = 'exactly-one-effect';
 /** @param {Trace} trace @param {Translate} t @param {...Node} after */
 export function result(trace, t, ...after) {
   const reasons = because(trace, t).map((words) => element('p', {}, words));
-  const command = trace.command ? [element('p', {}, t('lab.command')), element('pre', { dir: 'ltr', tabindex: 0 }, trace.command)] : [];
   return element('div', { class: 'lab-result', 'data-verdict': trace.verdict },
     element('p', { class: 'lab-verdict' }, t(`lab.verdict.${trace.verdict}`)), equation(trace, t), ...reasons, ...after,
-    element('small', {}, t('lab.took', { ms: trace.milliseconds })), ...command);
+    element('small', {}, t('lab.took', { ms: trace.milliseconds }), ' ', t('lab.command')), command(trace));
+}
+
+/** Repeats a run in a terminal. @param {{mistakes: string[], failure: string}} choice */
+export function command({ mistakes, failure }) {
+  const without = mistakes.length > 0 ? ` --without ${mistakes.join(',')}` : '';
+  return element('pre', { dir: 'ltr', tabindex: 0 }, `cargo run -- lab run ${failure}${without}`);
 }
 
 /** @param {Trace} trace @param {Translate} t */
@@ -23,10 +28,10 @@ export function because({ because: reasons, verdict }, t) {
 }
 
 /** The signs between the numbers say where it went wrong. @param {Trace} trace @param {Translate} t */
-function equation({ equation: { wanted, accepted, reservations, textMessages } }, t) {
+function equation({ because: reasons, equation: { wanted, accepted, reservations, textMessages } }, t) {
   /** @type {[string, number][]} */
   const terms = [['wanted', wanted], ['accepted', accepted], ['reservations', reservations]];
-  if (textMessages && textMessages !== reservations) terms.push(['texts', textMessages]);
+  if (reasons.some(({ code }) => code === 'texted-twice')) terms.push(['texts', textMessages]);
   const parts = terms.flatMap(([key, n], at) => {
     const term = element('span', {}, element('b', {}, t('lab.number', { n })), t(`lab.${key}`));
     if (at === 0) return [term];

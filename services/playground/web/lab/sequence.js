@@ -5,7 +5,7 @@ import { element } from '../shop/element.js';
 import { arrowOf, lifelines } from './arrows.js';
 import { actorName } from './steps.js';
 
-/** @import { Pick, Step, Translate } from './types.js' */
+/** @import { Pick, Step, Trace, Translate } from './types.js' */
 
 const WIDE = 88;
 const HIGH = 40;
@@ -14,8 +14,8 @@ const START = 'm-4-5 8 5-8 5z';
 /** What happens to one process alone; everything else is a diamond. @type {Record<string, string>} */
 const SHAPES = { killed: CROSS, stopped: CROSS, held: 'm-3-5v10m6-10v10', released: START, started: START };
 
-/** @param {Step[]} steps @param {Translate} t @param {Pick} pick */
-export function drawSequence(steps, t, pick) {
+/** @param {Trace} trace @param {Translate} t @param {Pick} pick */
+export function drawSequence({ steps, states }, t, pick) {
   const actors = lifelines(steps);
   const width = actors.length * WIDE;
   const x = (/** @type {string} */ actor) => (actors.indexOf(actor) + 0.5) * WIDE;
@@ -25,18 +25,19 @@ export function drawSequence(steps, t, pick) {
     row.addEventListener('click', () => pick(at));
     return row;
   });
-  const lines = actors.flatMap((actor) => lifeline(actor, steps, x(actor)));
+  const lines = actors.flatMap((actor) => lifeline(actor, steps, x(actor), states[0].processes[actor] === 'absent'));
   const picture = svg('svg', { viewBox: `0 0 ${width} ${steps.length * HIGH}` }, ...lines, ...rows);
-  const node = element('div', { class: 'lab-sequence', role: 'img', tabindex: 0, 'aria-label': t('lab.sequence') }, element('div', {}, ...heads), picture);
-  node.style.inlineSize = `${width / 16}rem`;
+  const head = element('div', {}, ...heads);
+  const node = element('div', { class: 'lab-sequence', role: 'img', tabindex: 0, 'aria-label': t('lab.sequence') }, head, picture);
+  head.style.inlineSize = picture.style.inlineSize = `${width / 16}rem`;
   picture.style.blockSize = `${(steps.length * HIGH) / 16}rem`;
   return { node, rows };
 }
 
-/** Dotted while its process is dead or held. @param {string} actor @param {Step[]} steps @param {number} x */
-function lifeline(actor, steps, x) {
+/** Dotted while its process is absent, dead or held. @type {(actor: string, steps: Step[], x: number, isAbsent: boolean) => SVGElement[]} */
+function lifeline(actor, steps, x, isAbsent) {
   let y = 0;
-  let state = 'life';
+  let state = isAbsent ? 'life down' : 'life';
   const until = (/** @type {number} */ end) => svg('path', { d: `M${x} ${y}V${(y = end)}`, class: state });
   const lines = steps.flatMap(({ kind, actor: who }, at) => {
     if (who !== actor || !(kind in SHAPES)) return [];

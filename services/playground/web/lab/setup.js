@@ -3,11 +3,12 @@
 import { element } from '../shop/element.js';
 import { protectionOf, same, withMistake, withProtection } from './choice.js';
 import { button, card } from './parts.js';
+import { sourceLink } from './source.js';
 
 /** @import { Draw, Lab, Translate } from './types.js' */
 
 /** @type {Draw} */
-export const setup = (lab, choice, t, choose) => card('protections', t, presets(lab, choice, t, choose), switches(lab, choice, t, choose));
+export const setup = (lab, choice, t, choose, open) => card('protections', t, presets(lab, choice, t, choose, open), switches(lab, choice, t, choose, open));
 
 /** @type {Draw} */
 function presets(lab, choice, t, choose) {
@@ -16,7 +17,7 @@ function presets(lab, choice, t, choose) {
 }
 
 /** @type {Draw} */
-function switches(lab, { mistakes }, t, choose) {
+function switches(lab, { mistakes }, t, choose, open) {
   const protections = [...new Set(lab.mistakes.map(({ protection }) => protection))];
   return element('ul', { class: 'lab-switches' }, ...protections.map((protection) => {
     const ways = lab.mistakes.filter((mistake) => mistake.protection === protection).map(({ id }) => id);
@@ -24,10 +25,11 @@ function switches(lab, { mistakes }, t, choose) {
     const choice = (/** @type {string} */ id) => choose({ mistakes: withMistake(mistakes, id, lab) });
     const flip = () => (off ? choose({ mistakes: withProtection(mistakes, protection, lab) }) : choice(ways[0]));
     const id = `lab-${protection}`;
+    const source = lab.mistakes.find(({ id }) => id === off)?.source;
     const more = off && ways.length > 1 ? [select('lab.mistake', ways, off, t('lab.way'), t, choice)] : [];
     return element('li', { class: off ? 'is-off' : null },
       button(t(`lab.protection.${protection}`), flip, { role: 'switch', 'aria-checked': String(!off), 'aria-describedby': id, 'data-key': id }),
-      element('p', { id }, t(`lab.mistake.${off ?? ways[0]}.how`)), ...more);
+      element('p', { id }, t(`lab.mistake.${off ?? ways[0]}.how`)), ...more, ...(source ? [sourceLink(source, open)] : []));
   }));
 }
 

@@ -4,7 +4,7 @@ import { element } from '../shop/element.js';
 import { button } from './parts.js';
 import { readSource } from './server.js';
 
-/** @import { Source } from './types.js' */
+/** @import { Open, Source } from './types.js' */
 
 export class SourcePanel {
   node = /** @type {HTMLDialogElement} */ (element('dialog', { class: 'lab-source', dir: 'ltr', 'aria-labelledby': 'lab-source' }));
@@ -40,4 +40,14 @@ export class SourcePanel {
     this.node.close();
     this.#before?.focus();
   }
+}
+
+/** @param {Source} source @param {Open} open */
+export function sourceLink(source, open) {
+  const link = element('a', { href: `source/${source.file}`, dir: 'ltr' }, `${source.file.split('/').pop()}:${source.line}`);
+  link.addEventListener('click', (event) => {
+    event.preventDefault();
+    open(source);
+  });
+  return link;
 }

@@ -33,7 +33,6 @@ export type Step = {
   kind: string;
   point?: string;
   order?: string;
-  message?: string;
   /** Of a request: place, cancel or retry. */
   what?: string;
   /** Of an answer: its HTTP status. */
@@ -49,10 +48,8 @@ export type Trace = {
   failure: string;
   verdict: string;
   because: { code: string; order?: string; times?: number }[];
-  equation: { wanted: number; accepted: number; reservations: number; textMessages?: number };
+  equation: { wanted: number; accepted: number; reservations: number; textMessages: number };
   milliseconds: number;
-  /** Repeats this run in a terminal. */
-  command?: string;
   steps: Step[];
   states: Scene[];
 };
@@ -64,10 +61,10 @@ export type Progress = { running: boolean; done: number; total: number; cells: C
 export type Choice = { mistakes: string[]; failure: string; step: number };
 
 /** Draws something that depends on the choice. */
-export type Draw = (lab: Lab, choice: Choice, t: Translate, choose: (change: Partial<Choice>) => void) => HTMLElement;
+export type Draw = (lab: Lab, choice: Choice, t: Translate, choose: (change: Partial<Choice>) => void, open: Open) => HTMLElement;
 
 export type Pick = (step: number) => void;
 export type Open = (source: Source) => void;
 
-/** `from` and `to` are the same where nothing travels. */
+/** `from` and `to` are the same where nothing travels, and empty where it is no lifeline's. */
 export type Arrow = { from: string; to: string; both?: boolean; failed?: boolean };
