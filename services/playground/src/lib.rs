@@ -9,6 +9,7 @@ mod data_folder;
 mod duplicates;
 mod elsewhere;
 mod guard;
+mod guide;
 #[cfg(feature = "lab")]
 mod lab;
 mod live;

@@ -5,7 +5,7 @@ mod board;
 mod command;
 mod definition;
 mod programs;
-mod sources;
+pub(crate) mod sources;
 
 pub(crate) use api::router;
 pub use command::LabCommand;
