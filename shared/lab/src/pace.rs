@@ -24,7 +24,7 @@ impl Pace {
     /// For machines that are busy with other things.
     #[must_use]
     pub fn patient() -> Self {
-        Self::of_millis(2000, 1500, 400, 6000)
+        Self::of_millis(1500, 1000, 250, 4000)
     }
 
     fn of_millis(lease: u64, visibility: u64, quiet: u64, stuck: u64) -> Self {

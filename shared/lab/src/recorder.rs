@@ -15,6 +15,8 @@ pub(crate) struct Recorder {
     /// One step after the other: the tables are read between them.
     recorded: tokio::sync::Mutex<Recorded>,
     last: Mutex<Instant>,
+    /// When somebody last tried what can't succeed.
+    tried: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Default)]
@@ -32,6 +34,7 @@ impl Recorder {
             texts,
             recorded: tokio::sync::Mutex::default(),
             last: Mutex::new(Instant::now()),
+            tried: Mutex::default(),
         }
     }
 
@@ -53,6 +56,17 @@ impl Recorder {
         state.processes = self.roll.states();
         state.text_messages = self.texts.state(&self.tables);
         state
+    }
+
+    /// Somebody tries again what has failed: that is no step, but no end either.
+    pub(crate) fn note_try(&self) {
+        *self.tried.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Whether somebody has tried again within this time.
+    pub(crate) fn tries_within(&self, time: Duration) -> bool {
+        let tried = *self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        tried.is_some_and(|tried| tried.elapsed() < time)
     }
 
     /// How long ago the last thing happened.

@@ -268,6 +268,7 @@ impl<'a> Run<'a> {
             && !state.queues.iter().any(waiting)
             && !self.client.waits()
             && !self.gate.holds_somebody()
+            && !self.recorder.tries_within(self.lab.pace.quiet)
     }
 
     async fn end(&self, happened: bool, drained: bool) -> anyhow::Result<Trace> {

@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use crash_points::crash_point;
 use inbox::{Handler, Unreadable};
 use transport::Message;
 
@@ -17,6 +18,7 @@ pub async fn decode<H: Handler>(handler: &H, message: &Message) -> Result<H::Eve
             Ok(event) => return Ok(event),
             Err(Unreadable { detail, .. }) => {
                 tracing::trace!(detail, "once more");
+                crash_point!("once-more");
                 tokio::time::sleep(PAUSE).await;
             }
         }
