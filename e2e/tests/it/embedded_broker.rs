@@ -28,7 +28,10 @@ async fn orders_are_taken_while_the_broker_is_stopped_and_confirmed_after_its_st
         status == StatusCode::SERVICE_UNAVAILABLE && broker.contains("the broker is stopped")
     })
     .await;
-    assert_eq!(shop.snapshot().await["broker"]["state"], "stopped");
+    eventually("the page says so too", || async {
+        shop.snapshot().await["broker"]["state"] == "stopped"
+    })
+    .await;
     shop.stop("TERM").await;
 
     let shop = Embedded::open(folder.path(), &[]);
