@@ -10,6 +10,7 @@ use service_kit::Problem;
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::{Hosts, known_host};
+use crate::guide;
 use crate::live::Live;
 use crate::services::{Owner, Services};
 
@@ -24,15 +25,38 @@ macro_rules! files {
     };
 }
 
-const FILES: &[(&str, &str)] = files![
+pub(crate) const FILES: &[(&str, &str)] = files![
     "/app.js",
+    "/guide.css",
+    "/guide/chapter.js",
+    "/guide/contents.js",
+    "/guide/experiment.js",
+    "/guide/guide.js",
+    "/i18n/en/guide.js",
+    "/i18n/en/lab.js",
     "/i18n/en/pipeline.js",
     "/i18n/en/shell.js",
     "/i18n/en/shop.js",
+    "/i18n/fa/guide.js",
+    "/i18n/fa/lab.js",
     "/i18n/fa/pipeline.js",
     "/i18n/fa/shell.js",
     "/i18n/fa/shop.js",
     "/i18n/i18n.js",
+    "/lab.css",
+    "/lab/arrows.js",
+    "/lab/choice.js",
+    "/lab/flat.js",
+    "/lab/lab.js",
+    "/lab/matrix.js",
+    "/lab/parts.js",
+    "/lab/replay.js",
+    "/lab/result.js",
+    "/lab/sequence.js",
+    "/lab/server.js",
+    "/lab/setup.js",
+    "/lab/source.js",
+    "/lab/steps.js",
     "/pipeline/brackets.js",
     "/pipeline/cards.js",
     "/pipeline/changes.js",
@@ -91,6 +115,11 @@ pub(crate) fn router(
     for (path, text) in FILES {
         pages = pages.route(path, get(async || file(path, text)));
     }
+    for chapter in guide::files() {
+        let route = format!("/{}", chapter.path);
+        pages =
+            pages.route(&route, get(async move || text(chapter.media_type, chapter.text.clone())));
+    }
     pages
         .route("/api/live", get(async move || live.clone().stream(shutdown.clone())))
         .merge(api)
@@ -114,6 +143,10 @@ fn file(path: &str, text: &'static str) -> impl IntoResponse + use<> {
         Some((_, "css")) => "text/css; charset=utf-8",
         _ => "text/html; charset=utf-8",
     };
+    self::text(media_type, text)
+}
+
+fn text<T: IntoResponse>(media_type: &'static str, text: T) -> impl IntoResponse + use<T> {
     ([(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "no-cache")], text)
 }
 

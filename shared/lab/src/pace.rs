@@ -18,7 +18,7 @@ impl Pace {
     /// For a person who waits: a run takes at most three seconds.
     #[must_use]
     pub fn quick() -> Self {
-        Self::of_millis(700, 300, 150, 1200)
+        Self::of_millis(700, 500, 150, 1200)
     }
 
     /// For machines that are busy with other things.

@@ -48,6 +48,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = sources![
     "shared/outbox/src/batch.rs",
     "shared/outbox/src/claim.rs",
     "shared/outbox/src/desk.rs",
+    "shared/outbox/src/message.rs",
     "shared/outbox/src/relay.rs",
     "shared/outbox/src/retention/store.rs",
     "shared/outbox/src/store.rs",
