@@ -76,8 +76,7 @@ async fn the_page_shows_what_waits_in_the_queues_and_who_has_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let shop = Embedded::open(folder.path(), &[]);
     shop.is_confirmed().await; // so that the consumer is there
-    let frozen = shop.api(10).post("/api/processes/inventory-service/freeze", &Value::Null).await;
-    assert_eq!(frozen.0, StatusCode::NO_CONTENT);
+    shop.freeze("inventory-service").await;
     let order = shop.place().await;
     let name = "inventory-service.orders";
     eventually("the message is in the queue", || async {
