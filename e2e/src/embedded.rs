@@ -1,9 +1,10 @@
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use database::begin_write;
 use reqwest::StatusCode;
 use serde_json::Value;
 use test_kit::{eventually, eventually_some};
@@ -14,6 +15,7 @@ use crate::{Api, order_of, shop_binary};
 pub struct Embedded {
     child: Child,
     base: u16,
+    folder: PathBuf,
 }
 
 impl Embedded {
@@ -43,7 +45,7 @@ impl Embedded {
         let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
         assert!(lines.any(|line| line == "Once Shop is open."), "it did not open");
         std::thread::spawn(move || lines.count());
-        Self { child, base }
+        Self { child, base, folder: folder.to_owned() }
     }
 
     /// Where its first port is.
@@ -71,6 +73,36 @@ impl Embedded {
     /// What the page shows now.
     pub async fn snapshot(&self) -> Value {
         self.api(10).snapshot().await
+    }
+
+    /// Freezes a process by the page, at a moment at which it does not write: SQLite has one writer, and
+    /// one that is frozen in mid-write would hold up everybody.
+    ///
+    /// # Panics
+    /// It was not frozen.
+    pub async fn freeze(&self, id: &str) {
+        let tell = async |control: &str| {
+            let path = format!("/api/processes/{id}/{control}");
+            let (status, body) = self.api(10).post(&path, &Value::Null).await;
+            assert_eq!(status, StatusCode::NO_CONTENT, "{id} {control}: {body}");
+        };
+        tell("freeze").await;
+        while !self.anybody_can_write().await {
+            tell("thaw").await;
+            tell("freeze").await;
+        }
+    }
+
+    async fn anybody_can_write(&self) -> bool {
+        for file in ["orders.db", "inventory.db", "broker.db"] {
+            let url = format!("sqlite://{}", self.folder.join(file).display());
+            let db = test_kit::connect(&url).expect("a pool");
+            match begin_write(&db).await {
+                Ok(tx) => tx.rollback().await.expect("the lock is given back"),
+                Err(_) => return false,
+            }
+        }
+        true
     }
 
     /// Waits until the page shows this number.
@@ -151,22 +183,21 @@ impl Drop for Embedded {
     }
 }
 
-/// A base such that N, N+1, N+2, N+3 and N+10 are free. Tests that run side by side start to look
-/// at different places.
+/// A base such that N, N+1, N+2, N+3 and N+10 are free, below the ports that Linux gives to outgoing
+/// connections. Each is tried by one shop of this process only, and other processes try others: what
+/// is free now may be taken by the time the shop has opened.
 ///
 /// # Panics
 /// There are none.
 #[must_use]
 pub fn free_ports() -> u16 {
-    static FURTHER: AtomicU16 = AtomicU16::new(0);
-    let further = FURTHER.fetch_add(20, Ordering::Relaxed);
-    let start = 20_000 + u16::try_from(std::process::id() % 1000).expect("small") * 20 + further;
-    (start..60_000)
-        .step_by(20)
-        .find(|base| {
-            [0, 1, 2, 3, 10].iter().all(|n| TcpListener::bind(("127.0.0.1", base + n)).is_ok())
-        })
-        .expect("free ports")
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 12_000 + u16::try_from(std::process::id() % 100).expect("small") * 200;
+    let is_free = |base: &u16| {
+        [0, 1, 2, 3, 10].iter().all(|n| TcpListener::bind(("127.0.0.1", base + n)).is_ok())
+    };
+    let mut bases = (0..100).map(|_| first + NEXT.fetch_add(20, Ordering::Relaxed));
+    bases.find(is_free).expect("free ports")
 }
 
 /// Sends a signal by name to a process.

@@ -91,12 +91,12 @@ async fn the_pages_button_kills_one_instance_of_each_process_and_docker_starts_i
         };
         test_kit::eventually("the page has a button for it", can_kill).await;
         let all = stack.containers(Some(service));
-        let restarts = || all.iter().map(|id| self::restarts(id)).sum::<u32>();
-        let before = restarts();
+        let all_restarts = || all.iter().map(|id| restarts(id)).sum::<u32>();
+        let before = all_restarts();
         let path = format!("/api/processes/{service}/kill");
         let (status, body) = page.post(&path, &serde_json::Value::Null).await;
         assert_eq!(status, reqwest::StatusCode::ACCEPTED, "{service}: {body}");
-        test_kit::eventually("a restart by Docker", async || restarts() > before).await;
+        test_kit::eventually("a restart by Docker", async || all_restarts() > before).await;
         stack.is_healthy().await;
         load.goes_on(&stack).await;
     }

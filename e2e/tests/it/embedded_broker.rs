@@ -28,7 +28,10 @@ async fn orders_are_taken_while_the_broker_is_stopped_and_confirmed_after_its_st
         status == StatusCode::SERVICE_UNAVAILABLE && broker.contains("the broker is stopped")
     })
     .await;
-    assert_eq!(shop.snapshot().await["broker"]["state"], "stopped");
+    eventually("the page says so too", || async {
+        shop.snapshot().await["broker"]["state"] == "stopped"
+    })
+    .await;
     shop.stop("TERM").await;
 
     let shop = Embedded::open(folder.path(), &[]);
@@ -73,8 +76,7 @@ async fn the_page_shows_what_waits_in_the_queues_and_who_has_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let shop = Embedded::open(folder.path(), &[]);
     shop.is_confirmed().await; // so that the consumer is there
-    let frozen = shop.api(10).post("/api/processes/inventory-service/freeze", &Value::Null).await;
-    assert_eq!(frozen.0, StatusCode::NO_CONTENT);
+    shop.freeze("inventory-service").await;
     let order = shop.place().await;
     let name = "inventory-service.orders";
     eventually("the message is in the queue", || async {

@@ -71,8 +71,7 @@ async fn a_message_that_nobody_can_read_is_parked_and_discarded_through_the_page
 
 /// An order whose message no relay can make, given up. Returns the ids of both.
 async fn dead(shop: &Embedded, db: &impl ConnectionTrait) -> (String, String) {
-    let frozen = post(shop, "/api/processes/orders-relay/freeze", Value::Null).await;
-    assert_eq!(frozen.0, StatusCode::NO_CONTENT);
+    shop.freeze("orders-relay").await;
     let order = shop.place().await;
     let id = shop.message_about("ordersOutbox", &order).await;
     let spoil = format!("UPDATE outbox_messages SET headers = '[]' WHERE message_id = '{id}'");

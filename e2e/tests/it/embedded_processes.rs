@@ -33,11 +33,24 @@ async fn process(shop: &Embedded, id: &str) -> Value {
     processes.iter().find(|process| process["id"] == id).expect(id).clone()
 }
 
-/// The state letter of a process, as the system has it: T is stopped.
-fn letter(pid: i64) -> char {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+/// The state letter of a process, or of one of its threads, as the system has it.
+fn letter(stat: &str) -> char {
+    let stat = std::fs::read_to_string(stat).unwrap_or_default();
     let after_name = stat.rsplit_once(") ").map_or("", |(_, after)| after);
     after_name.chars().next().unwrap_or('-')
+}
+
+/// It is gone, or only its parent has not taken note of that yet.
+fn has_ended(pid: i64) -> bool {
+    "-Z".contains(letter(&format!("/proc/{pid}/stat")))
+}
+
+/// All its threads stand still. Until the last one does, it is not stopped yet for the system.
+fn is_held(pid: i64) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let threads: Vec<_> = threads.into_iter().flatten().flatten().collect();
+    let held = |path: std::path::PathBuf| letter(&path.join("stat").to_string_lossy()) == 'T';
+    !threads.is_empty() && threads.iter().all(|thread| held(thread.path()))
 }
 
 fn pid_of(process: &Value) -> i64 {
@@ -52,7 +65,7 @@ async fn is_another(shop: &Embedded, id: &str, before: &Value) {
     .await;
     let restarts = before["restarts"].as_i64().expect("a number");
     assert_eq!(after["restarts"], restarts + 1, "{after}");
-    assert_eq!(letter(pid_of(before)), '-', "the old one is gone");
+    assert!(has_ended(pid_of(before)), "the old one is gone");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,10 +102,10 @@ async fn a_frozen_process_does_nothing_until_it_is_thawed() {
     let (_folder, shop) = shop();
     is_refused(&shop, "orders-relay", "thaw", "orders relay can't be told to thaw: it is running")
         .await;
-    is_done(&shop, "orders-relay", "freeze").await;
+    shop.freeze("orders-relay").await;
     let frozen = process(&shop, "orders-relay").await;
     assert_eq!(frozen["state"], "frozen");
-    eventually("the system holds it", || async { letter(pid_of(&frozen)) == 'T' }).await;
+    eventually("the system holds it", || async { is_held(pid_of(&frozen)) }).await;
     is_refused(
         &shop,
         "orders-relay",
@@ -130,10 +143,10 @@ async fn a_frozen_process_ends_with_its_supervisor_however_that_ends() {
         for id in IDS {
             is_done(&shop, id, "freeze").await;
         }
-        let all_frozen = || std::future::ready(children.iter().all(|pid| letter(*pid) == 'T'));
+        let all_frozen = || std::future::ready(children.iter().all(|pid| is_held(*pid)));
         eventually("the system holds them", all_frozen).await;
         shop.signal(signal);
-        let gone = || std::future::ready(children.iter().all(|pid| "-Z".contains(letter(*pid))));
+        let gone = || std::future::ready(children.iter().all(|pid| has_ended(*pid)));
         eventually(&format!("all have ended after {signal}"), gone).await;
     }
 }
