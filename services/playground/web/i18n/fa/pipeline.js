@@ -41,7 +41,7 @@ export default {
   'pipeline.queue': '{ready} آماده، {unacked} بدون ack',
   'pipeline.queue-ready': '{ready} آماده',
   'pipeline.handled': 'پردازش‌شده',
-  'pipeline.claimed': 'Pending، برداشته‌شده',
+  'pipeline.claimed': 'Pending، اجاره',
   'pipeline.tries': '{n} تلاش',
   'pipeline.ready': 'آماده',
   'pipeline.unacked': 'بدون ack',
