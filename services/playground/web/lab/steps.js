@@ -29,7 +29,7 @@ export function listSteps({ steps, mistakes }, t, pick, open) {
     const words = button('', () => pick(at), { class: 'lab-words' });
     words.append(element('b', {}, actorName(step.actor, t)), ` ${stepWords(step, mistakes, t)}`);
     const links = step.source ? [sourceLink(step.source, open)] : [];
-    return element('li', {}, element('span', {}, String(at + 1)), words, ...links);
+    return element('li', {}, element('span', {}, t('lab.number', { n: at + 1 })), words, ...links);
   });
   return { node: element('ol', { class: 'lab-steps', 'aria-label': t('lab.steps') }, ...rows), rows };
 }

@@ -16,7 +16,7 @@ export class TableView {
   /** What is on the page, by key. @type {Map<string, {record: HTMLElement, drawn: string}>} */
   #rows = new Map();
   #body = element('tbody');
-  #note = element('p', { class: 'note' });
+  #note = element('p', { class: 'note', dir: 'auto' });
   #count = element('span', { class: 'count' });
   #place;
   #design;
