@@ -14,6 +14,7 @@ use sea_orm::DatabaseConnection;
 use service_kit::tasks::Tasks;
 use service_kit::{program, server, telemetry};
 use tokio::sync::Notify;
+use tower_http::compression::CompressionLayer;
 
 pub use settings::{Invocation, PageSettings};
 
@@ -75,7 +76,10 @@ async fn serve(settings: PageSettings) -> anyhow::Result<()> {
         router =
             router.merge(trouble::router(trouble).layer(from_fn_with_state(hosts, known_host)));
     }
+    #[cfg(feature = "lab")]
+    let router = router.merge(crate::lab::router(crate::lab::lab()?, shutdown.clone()));
     let router = router.merge(health.router()).layer(from_fn(same_origin));
+    let router = router.layer(CompressionLayer::new());
     server::announce(&listener, "the page");
     tasks.beside(server::serve(listener, router, shutdown)).await
 }

@@ -33,9 +33,10 @@ use service_kit::settings::loopback;
 use service_kit::{program, server, telemetry};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+use tower_http::compression::CompressionLayer;
 
 #[cfg(feature = "lab")]
-pub use crate::lab::{ExperimentProgram, LabCommand};
+pub use crate::lab::{ExperimentProgram, Export, LabCommand};
 use broker::{Broker, Switch};
 use data_folder::DataFolder;
 pub use elsewhere::{Invocation as PageInvocation, PageSettings, page as run_page};
@@ -105,7 +106,8 @@ fn page(
     #[cfg(feature = "lab")]
     let router = router.merge(lab::router(lab::lab()?, shutdown.clone()));
     let router = router.merge(health.router());
-    Ok(router.layer(from_fn(same_origin)).layer(from_fn_with_state(hosts, known_host)))
+    let router = router.layer(from_fn(same_origin)).layer(from_fn_with_state(hosts, known_host));
+    Ok(router.layer(CompressionLayer::new()))
 }
 
 /// Creates or updates the tables of both databases. Waits for servers that are not there yet.

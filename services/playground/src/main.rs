@@ -32,6 +32,9 @@ enum Part {
     #[cfg(feature = "lab")]
     #[command(subcommand)]
     Lab(playground::LabCommand),
+    /// Writes the page with all recorded experiments into a folder, for any web server
+    #[cfg(feature = "lab")]
+    Export(playground::Export),
     /// One process of an experiment
     #[cfg(feature = "lab")]
     #[command(subcommand, hide = true)]
@@ -53,6 +56,8 @@ fn main() -> ExitCode {
         Some(Part::Lab(command)) => command.run(),
         #[cfg(feature = "lab")]
         Some(Part::Experiment(program)) => program.run(),
+        #[cfg(feature = "lab")]
+        Some(Part::Export(export)) => export.run(),
         Some(Part::Healthcheck(check)) => check.run(),
     }
 }

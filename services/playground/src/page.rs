@@ -25,7 +25,7 @@ macro_rules! files {
     };
 }
 
-const FILES: &[(&str, &str)] = files![
+pub(crate) const FILES: &[(&str, &str)] = files![
     "/app.js",
     "/guide.css",
     "/guide/chapter.js",

@@ -19,7 +19,7 @@ use tokio_stream::wrappers::BroadcastStream;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
-use super::definition::{Definition, Mode};
+use super::definition::Definition;
 use super::sources;
 
 #[derive(Clone)]
@@ -35,7 +35,7 @@ struct Api {
 pub(crate) fn router(lab: Lab, shutdown: CancellationToken) -> Router {
     let one = Arc::new(Semaphore::new(1));
     Router::new()
-        .route("/lab.json", get(async || Json(Definition::new(Mode::Live))))
+        .route("/lab.json", get(async || Json(Definition::live())))
         .route("/api/lab/runs", post(run))
         .route("/api/lab/matrix", post(run_all).delete(stop))
         .route("/api/lab/matrix/events", get(events))

@@ -37,11 +37,15 @@ struct View {
     running: bool,
     done: usize,
     total: usize,
-    cells: BTreeMap<String, BTreeMap<String, CellView>>,
+    cells: Cells,
 }
 
+/// Cells by row and failure.
+pub(crate) type Cells = BTreeMap<String, BTreeMap<String, CellView>>;
+
+/// What came of a cell.
 #[derive(Debug, Serialize)]
-struct CellView {
+pub(crate) struct CellView {
     verdict: Verdict,
     milliseconds: u64,
 }
@@ -111,7 +115,12 @@ impl Board {
         }
     }
 
-    fn set(&self, row: &str, failure: &str, trace: Arc<Trace>) {
+    /// The verdicts of all cells that have been run.
+    pub(crate) fn cells(&self) -> Cells {
+        self.inner().view(|_, _| true).cells
+    }
+
+    pub(crate) fn set(&self, row: &str, failure: &str, trace: Arc<Trace>) {
         let mut inner = self.inner();
         inner.traces.entry(row.to_owned()).or_default().insert(failure.to_owned(), trace);
         let news = inner.view(|of_row, of_failure| of_row == row && of_failure == failure);
@@ -126,7 +135,7 @@ impl Board {
 impl Inner {
     fn view(&self, shows: impl Fn(&str, &str) -> bool) -> View {
         let catalogue = Catalogue::get();
-        let mut cells: BTreeMap<String, BTreeMap<String, CellView>> = BTreeMap::new();
+        let mut cells = Cells::new();
         for (row, traces) in &self.traces {
             for (failure, trace) in traces.iter().filter(|(failure, _)| shows(row, failure)) {
                 let (verdict, milliseconds) = (trace.verdict, trace.milliseconds);

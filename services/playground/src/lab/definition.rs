@@ -5,6 +5,7 @@ use lab::{Catalogue, Verdict};
 use mistakes::Mistake;
 use serde::Serialize;
 
+use super::board::Cells;
 use super::sources::SOURCES;
 
 /// What the page must know to offer experiments: `lab.json`.
@@ -18,12 +19,15 @@ pub(crate) struct Definition {
     rows: &'static [Named],
     expected: &'static BTreeMap<String, BTreeMap<String, Verdict>>,
     sources: Vec<&'static str>,
+    /// Of a site without programs: what was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cells: Option<Cells>,
 }
 
 /// Whether there are programs behind the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Mode {
+enum Mode {
     /// They run when asked.
     Live,
     /// They have run; the page shows what was recorded.
@@ -52,7 +56,17 @@ struct FailureView {
 }
 
 impl Definition {
-    pub(crate) fn new(mode: Mode) -> Self {
+    /// With programs behind it.
+    pub(crate) fn live() -> Self {
+        Self::new(Mode::Live, None)
+    }
+
+    /// With nothing but what was recorded.
+    pub(crate) fn export(cells: Cells) -> Self {
+        Self::new(Mode::Export, Some(cells))
+    }
+
+    fn new(mode: Mode, cells: Option<Cells>) -> Self {
         let catalogue = Catalogue::get();
         let mistake = |mistake: Mistake| MistakeView {
             id: mistake.id(),
@@ -74,6 +88,7 @@ impl Definition {
             rows: &catalogue.rows,
             expected: &catalogue.expected,
             sources: SOURCES.iter().map(|(path, _)| *path).collect(),
+            cells,
         }
     }
 }

@@ -4,10 +4,12 @@ mod api;
 mod board;
 mod command;
 mod definition;
+mod export;
 mod programs;
 pub(crate) mod sources;
 
 pub(crate) use api::router;
 pub use command::LabCommand;
 pub(crate) use command::lab;
+pub use export::Export;
 pub use programs::ExperimentProgram;
