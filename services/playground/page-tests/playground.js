@@ -25,7 +25,7 @@ export async function startPlayground() {
   const base = await freePorts();
   // It stops when its standard input ends: also when these tests are killed.
   const program = spawn(PROGRAM, ['--data', data, '--port-base', String(base), '--stop-with-stdin']);
-  const ended = once(program, 'close');
+  const ended = once(program, 'close').finally(() => rm(data, { recursive: true }));
   await opened(program, ended);
   return {
     url: `http://127.0.0.1:${base + 10}/`,
@@ -34,7 +34,6 @@ export async function startPlayground() {
       const tooLong = setTimeout(() => program.kill('SIGKILL'), STOP_MILLISECONDS);
       await ended;
       clearTimeout(tooLong);
-      await rm(data, { recursive: true });
     },
   };
 }
