@@ -20,13 +20,12 @@ const HOLD_MILLISECONDS = 3000;
 
 /** @param {HTMLElement} host @param {Context} context @returns {View} */
 export function mount(host, context) {
+  if (isRecorded()) return { unmount: recorded(host, context) };
   const state = connection(context.t);
   /** The order that is followed: the one that was picked, else the newest. @type {{order: string | null}} */
   const picked = { order: null };
   /** @type {Snapshot | null} */
   let last = null;
-  let ended = false;
-  let endRecorded = () => {};
   let screen = shopScreen(host, context, picked);
   const stopTexts = context.onLanguage(() => {
     screen.end();
@@ -35,34 +34,19 @@ export function mount(host, context) {
     if (last) screen.show(last);
   });
   const stopListening = listen({
-    onState(next) {
-      state.show(next);
-      if (next === 'lost' && last === null) giveUpIfRecorded();
-    },
+    onState: state.show,
     onSnapshot(snapshot) {
       last = snapshot;
       screen.show(snapshot);
     },
   });
 
-  async function giveUpIfRecorded() {
-    if (ended || !(await isRecorded())) return;
-    end();
-    endRecorded = recorded(host, context);
-  }
-
-  function end() {
-    ended = true;
-    stopListening();
-    stopTexts();
-    screen.end();
-    state.end();
-  }
-
   return {
     unmount() {
-      end();
-      endRecorded();
+      stopListening();
+      stopTexts();
+      screen.end();
+      state.end();
     },
   };
 }

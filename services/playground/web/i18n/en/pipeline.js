@@ -1,3 +1,4 @@
+/** @type {import('../i18n.js').Strings} */
 export default {
   'pipeline.title': 'The way of an order: client, order-service, relay, broker, inventory-service, and back',
   'pipeline.order-service': 'order-service',

@@ -1,6 +1,7 @@
 /** @param {number} n @param {string} one @param {(value: number) => string} number */
 const counted = (n, one, number) => `${number(n)} ${one}${n === 1 ? '' : 's'}`;
 
+/** @type {import('../i18n.js').Strings} */
 export default {
   'shop.title': 'A shop that neither loses nor doubles an order',
   'shop.lead': 'Two services, two databases, one broker, all real. Place orders, kill what you like, and watch every order arrive once.',

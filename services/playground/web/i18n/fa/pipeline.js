@@ -1,3 +1,4 @@
+/** @type {import('../i18n.js').Strings} */
 export default {
   'pipeline.title': 'مسیر یک سفارش: کلاینت، سرویس سفارش، رله، بروکر، سرویس انبار و راه برگشت',
   'pipeline.order-service': 'order-service',
