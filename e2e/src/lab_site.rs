@@ -1,24 +1,12 @@
-//! Where the lab's experiments run in tests: the same scenarios on SQLite, and on PostgreSQL with RabbitMQ.
+//! PostgreSQL and RabbitMQ for the lab's experiments.
 
 use anyhow::Context;
 use async_trait::async_trait;
-use lab::site::Embedded;
 use lab::{Site, Sites};
 use migrations::Database;
 use sea_orm::ConnectionTrait;
 use test_kit::{Proxy, Servers};
 use tokio::sync::OnceCell;
-
-/// Fresh SQLite files for each run.
-#[derive(Debug)]
-pub struct EmbeddedSites;
-
-#[async_trait]
-impl Sites for EmbeddedSites {
-    async fn fresh(&self) -> anyhow::Result<Box<dyn Site>> {
-        Ok(Box::new(Embedded::create().await?))
-    }
-}
 
 /// Fresh databases and a fresh virtual host for each run.
 #[derive(Debug, Default)]

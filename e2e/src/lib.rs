@@ -12,7 +12,7 @@ mod shop;
 pub use api::{Api, order_of};
 pub use broker::{BrokerOutage, message};
 pub use embedded::{Embedded, free_ports, send};
-pub use lab_site::{EmbeddedSites, ServerSites};
+pub use lab_site::ServerSites;
 pub use process::{Part, Process, shop_binary};
 pub use shop::Shop;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use e2e::{EmbeddedSites, ServerSites, shop_binary};
-use lab::{Catalogue, Experiment, Lab, Pace, Sites, Trace, Verdict, matrix};
+use e2e::{ServerSites, shop_binary};
+use lab::{Catalogue, EmbeddedSites, Experiment, Lab, Pace, Sites, Trace, Verdict, matrix};
 
 /// Experiments at the same time: they wait most of the time.
 const AT_ONCE: usize = 3;
@@ -59,7 +59,7 @@ fn story(trace: &Trace) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_matrix_is_as_checked_in_on_sqlite() {
-    let verdicts = is_as_checked_in(Arc::new(EmbeddedSites), |_, _, _| true).await;
+    let verdicts = is_as_checked_in(Arc::new(EmbeddedSites::default()), |_, _, _| true).await;
     println!("{verdicts:?}");
 }
 
@@ -77,7 +77,7 @@ async fn every_harm_and_every_protection_of_the_matrix_is_the_same_on_postgresql
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_of_a_program_names_the_line_of_code_that_did_it() {
     let experiment = Experiment::new("", "crash-before-mark").expect("an experiment");
-    let site = EmbeddedSites.fresh().await.expect("a site");
+    let site = EmbeddedSites::default().fresh().await.expect("a site");
     let trace = lab().run(&*site, &experiment).await.expect("a run");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut named = 0;
@@ -100,7 +100,7 @@ async fn a_relay_killed_before_its_mark_publishes_twice_and_only_the_inbox_makes
         [("", Verdict::ExactlyOneEffect, 1), ("no-inbox", Verdict::Duplicated, 2)]
     {
         let experiment = Experiment::new(mistakes, "crash-before-mark").expect("an experiment");
-        let site = EmbeddedSites.fresh().await.expect("a site");
+        let site = EmbeddedSites::default().fresh().await.expect("a site");
         let trace = lab().run(&*site, &experiment).await.expect("a run");
         assert_eq!(trace.verdict, verdict, "{}", story(&trace));
         assert_eq!(trace.equation.reservations, reserved);

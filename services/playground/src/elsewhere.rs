@@ -71,13 +71,16 @@ async fn serve(settings: PageSettings) -> anyhow::Result<()> {
     let live = Live::new(sources, views.into(), looked);
     let hosts = Hosts::new(&settings.page_hosts);
     let mut router = crate::page::router(services.clone(), live, hosts.clone(), shutdown.clone());
+    #[cfg(feature = "lab")]
+    {
+        let lab = crate::lab::router(crate::lab::lab()?, shutdown.clone());
+        router = router.merge(lab.layer(from_fn_with_state(hosts.clone(), known_host)));
+    }
     if cfg!(feature = "lab") && services.has_token() {
         let trouble = Trouble { processes: Processes::Elsewhere, broker, services };
         router =
             router.merge(trouble::router(trouble).layer(from_fn_with_state(hosts, known_host)));
     }
-    #[cfg(feature = "lab")]
-    let router = router.merge(crate::lab::router(crate::lab::lab()?, shutdown.clone()));
     let router = router.merge(health.router()).layer(from_fn(same_origin));
     let router = router.layer(CompressionLayer::new());
     server::announce(&listener, "the page");

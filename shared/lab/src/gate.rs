@@ -13,9 +13,13 @@ use crate::crew::Crew;
 use crate::recorder::Recorder;
 use crate::scenario::{Arm, Then};
 use crate::trace::{Source, Step};
+use crate::work::AtWork;
 
 /// The point that is passed again and again by who never gives up.
 const TRYING: &str = "once-more";
+
+/// Points that are no steps: they only tell that a publish is under way of which nobody wants to hear.
+const UNHEARD: [&str; 2] = ["unheard-publish", "unheard-answer"];
 
 /// What a process says.
 #[derive(Debug, Deserialize)]
@@ -34,6 +38,7 @@ pub(crate) struct Gate {
     /// Raised by one, it lets everyone go who waits.
     releases: watch::Sender<u32>,
     held: watch::Sender<u32>,
+    pub(crate) at_work: AtWork,
 }
 
 struct Armed {
@@ -49,6 +54,7 @@ impl Gate {
             hits: watch::Sender::new(0),
             releases: watch::Sender::new(0),
             held: watch::Sender::new(0),
+            at_work: AtWork::default(),
         })
     }
 
@@ -110,8 +116,11 @@ impl Gate {
             return;
         };
         let point = point_of(&report);
-        if point == TRYING {
-            recorder.note_try();
+        self.at_work.note(&report.process, &point);
+        if point == TRYING || UNHEARD.contains(&point.as_str()) {
+            if point == TRYING {
+                recorder.note_try();
+            }
             let _ = stream.get_mut().write_all(b"go\n").await;
             return;
         }
@@ -126,6 +135,7 @@ impl Gate {
             Some(Then::Kill) => {
                 recorder.record("passed", step.clone()).await;
                 crew.kill(&report.process).await;
+                self.at_work.forget(&report.process);
                 recorder.record("killed", step).await;
                 self.hits.send_modify(|hits| *hits += 1);
                 return; // nobody is left who would wait for an answer

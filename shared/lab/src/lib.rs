@@ -25,12 +25,14 @@ mod tamper;
 mod text_gateway;
 pub mod trace;
 mod verdict;
+mod watch;
+mod work;
 
 pub use catalogue::Catalogue;
 pub use experiment::{CantRun, Experiment};
-pub use matrix::{Cell, Place, Sites, all_cells, matrix};
+pub use matrix::{Cell, Place, all_cells, matrix};
 pub use pace::Pace;
 pub use run::Lab;
 pub use scenario::Scenario;
-pub use site::Site;
+pub use site::{EmbeddedSites, Site, Sites};
 pub use trace::{Trace, Verdict};

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-use crate::{Catalogue, Experiment, Lab, Site, Trace};
+use crate::{Catalogue, Experiment, Lab, Sites, Trace};
 
 /// One run of the matrix.
 #[derive(Debug)]
@@ -17,16 +16,6 @@ pub struct Cell {
     pub failure: String,
     /// What was recorded, or why nothing was.
     pub trace: anyhow::Result<Trace>,
-}
-
-/// Makes a fresh site for each run.
-#[async_trait]
-pub trait Sites: Send + Sync + 'static {
-    /// A site that nobody has used.
-    ///
-    /// # Errors
-    /// There is none.
-    async fn fresh(&self) -> anyhow::Result<Box<dyn Site>>;
 }
 
 /// A row and a failure, by their names.

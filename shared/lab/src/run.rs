@@ -3,22 +3,26 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use anyhow::Context;
 use contracts::ORDER_EVENTS_QUEUE;
 use tokio::task::JoinSet;
 
 use crate::client::Client;
 use crate::crew::{Crew, Environment, Roll};
 use crate::gate::Gate;
-use crate::pace::{LOOK, Silence};
 use crate::recorder::Recorder;
-use crate::scenario::{Await, Binding, Step as Do, Switch};
+use crate::scenario::{Await, Binding, Step as Do, Switch, WaitsFor};
 use crate::snapshot::Tables;
 use crate::text_gateway::{self, Texts};
 use crate::trace::{State, Step, Trace};
 use crate::verdict::End;
+use crate::watch::Watch;
 use crate::{Experiment, Pace, Site, tamper};
+
+/// Far above what any run takes: something outside of the experiment hangs.
+const LONGEST: Duration = Duration::from_secs(90);
 
 /// Makes experiments.
 #[derive(Debug, Clone)]
@@ -50,9 +54,9 @@ impl Lab {
     /// The site or the processes failed in a way that is no part of the experiment.
     pub async fn run(&self, site: &dyn Site, experiment: &Experiment) -> anyhow::Result<Trace> {
         let mut run = Run::prepare(self, site, experiment).await?;
-        let ended = run.carry_out().await;
+        let ended = tokio::time::timeout(LONGEST, run.carry_out()).await;
         run.crew.kill_all().await;
-        ended
+        ended.context("the run came to no end")?
     }
 
     fn environment(
@@ -62,7 +66,11 @@ impl Lab {
         gate: String,
         texts: String,
     ) -> Environment {
-        let millis = |duration: Duration| format!("{}ms", duration.as_millis());
+        // Short only where a run waits for its end: on a busy machine it would end by itself.
+        let wait = |what, short: Duration| match experiment.failure.waits_for.contains(&what) {
+            true => format!("{}ms", short.as_millis()),
+            false => "10s".to_owned(),
+        };
         let pairs = |pairs: &[(&str, String)]| {
             pairs
                 .iter()
@@ -74,8 +82,8 @@ impl Lab {
             ("HTTP_ADDR", "127.0.0.1:0".to_owned()),
             ("STOP_WITH_STDIN", "true".to_owned()),
             ("RUST_LOG", "info,lapin=off,sqlx=off".to_owned()),
-            ("BROKER_VISIBILITY_TIMEOUT", millis(self.pace.visibility)),
-            ("RELAY_LEASE", millis(self.pace.lease)),
+            ("BROKER_VISIBILITY_TIMEOUT", wait(WaitsFor::Visibility, self.pace.visibility)),
+            ("RELAY_LEASE", wait(WaitsFor::Lease, self.pace.lease)),
             ("RELAY_POLL_INTERVAL", "50ms".to_owned()),
             ("RELAY_UNROUTABLE_INTERVAL", "100ms".to_owned()),
             ("CONSUMER_RETRY_DELAY", "50ms".to_owned()),
@@ -162,6 +170,7 @@ impl<'a> Run<'a> {
             Do::Start(process) => self.start(process).await?,
             Do::Restart(process) => {
                 self.crew.kill(process).await;
+                self.gate.at_work.forget(process);
                 self.note(process, "killed").await;
                 self.start(process).await?;
             }
@@ -174,11 +183,15 @@ impl<'a> Run<'a> {
             }
             Do::Queue(Binding::Bind) => self.bind().await?,
             Do::Copy => {
-                tamper::copy(self.site.lab_broker_url()).await?;
+                if tamper::copy(self.site.lab_broker_url()).await? == 0 {
+                    return Ok(false);
+                }
                 self.note("lab", "copied").await;
             }
             Do::Reverse => {
-                tamper::reverse(self.site.lab_broker_url()).await?;
+                if tamper::reverse(self.site.lab_broker_url()).await? < 2 {
+                    return Ok(false);
+                }
                 self.note("lab", "reordered").await;
             }
             Do::Poison => {
@@ -268,6 +281,7 @@ impl<'a> Run<'a> {
             && !state.queues.iter().any(waiting)
             && !self.client.waits()
             && !self.gate.holds_somebody()
+            && self.gate.at_work.rests()
             && !self.recorder.tries_within(self.lab.pace.quiet)
     }
 
@@ -334,29 +348,4 @@ fn queued(state: &State) -> u64 {
 
 fn is_reserved(state: &State, order: &str) -> bool {
     state.reservations.iter().any(|it| it.order == order && it.status == "Reserved")
-}
-
-/// Looks at the tables again and again, and knows how long nothing has changed.
-struct Watch {
-    state: State,
-    silence: Silence,
-    since: Instant,
-}
-
-impl Watch {
-    fn new(state: State) -> Self {
-        let silence = Silence { lasted: Duration::ZERO, looks: 0 };
-        Self { state, silence, since: Instant::now() }
-    }
-
-    async fn look(&mut self, recorder: &Recorder) {
-        tokio::time::sleep(LOOK).await;
-        let state = recorder.look().await;
-        let quiet = self.since.elapsed().min(recorder.since_last());
-        if state != self.state || quiet < self.silence.lasted {
-            *self = Self::new(state);
-        } else {
-            self.silence = Silence { lasted: quiet, looks: self.silence.looks + 1 };
-        }
-    }
 }

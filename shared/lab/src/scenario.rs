@@ -18,6 +18,9 @@ pub struct Scenario {
     /// Further settings for all processes.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
+    /// What a run has to wait for, and so is made short.
+    #[serde(default)]
+    pub waits_for: Vec<WaitsFor>,
     /// The processes that run from the start.
     #[serde(default = "everyone")]
     pub start: Vec<String>,
@@ -26,6 +29,16 @@ pub struct Scenario {
     pub client_retries: bool,
     /// What happens.
     pub steps: Vec<Step>,
+}
+
+/// Something that ends after a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitsFor {
+    /// The claim of a relay that died.
+    Lease,
+    /// The queue in SQL: the delivery to a consumer that died.
+    Visibility,
 }
 
 /// One step.

@@ -59,6 +59,16 @@ pub trait Site: Send + Sync {
     }
 }
 
+/// Makes a fresh site for each run.
+#[async_trait]
+pub trait Sites: Send + Sync + 'static {
+    /// A site that nobody has used.
+    ///
+    /// # Errors
+    /// There is none.
+    async fn fresh(&self) -> anyhow::Result<Box<dyn Site>>;
+}
+
 /// The broker, for the lab's own messages.
 pub(crate) fn transport_of(broker_url: &str) -> anyhow::Result<std::sync::Arc<dyn Transport>> {
     let options = TransportOptions { client_name: "lab".to_owned(), ..TransportOptions::default() };
@@ -73,7 +83,7 @@ pub(crate) fn pool(url: &str) -> anyhow::Result<DatabaseConnection> {
 
 /// SQLite files in a scratch folder, which goes with it.
 #[derive(Debug)]
-pub struct Embedded {
+struct Embedded {
     orders: String,
     inventory: String,
     broker: String,
@@ -82,22 +92,23 @@ pub struct Embedded {
 
 const FILES: [&str; 3] = ["orders.db", "inventory.db", "broker.db"];
 
-/// Files with all tables and no rows: made once, copied for each run.
-static TEMPLATE: OnceCell<TempDir> = OnceCell::const_new();
+/// Fresh SQLite files for each run, in folders that go with it.
+#[derive(Debug, Default)]
+pub struct EmbeddedSites {
+    /// Files with all tables and no rows: made once, copied for each run.
+    template: OnceCell<TempDir>,
+}
 
-impl Embedded {
-    /// Fresh databases.
-    ///
-    /// # Errors
-    /// The scratch folder can't be written to.
-    pub async fn create() -> anyhow::Result<Self> {
-        let template = TEMPLATE.get_or_try_init(template).await?;
+#[async_trait]
+impl Sites for EmbeddedSites {
+    async fn fresh(&self) -> anyhow::Result<Box<dyn Site>> {
+        let template = self.template.get_or_try_init(template).await?;
         let folder = scratch()?;
         for file in FILES {
             tokio::fs::copy(template.path().join(file), folder.path().join(file)).await?;
         }
         let [orders, inventory, broker] = FILES.map(|file| url(folder.path(), file));
-        Ok(Self { orders, inventory, broker, _folder: folder })
+        Ok(Box::new(Embedded { orders, inventory, broker, _folder: folder }))
     }
 }
 

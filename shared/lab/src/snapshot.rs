@@ -70,18 +70,18 @@ impl Tables {
 
     async fn try_to_read(&self) -> Result<State, DbErr> {
         let stopped = self.broker_stopped.load(Ordering::Relaxed);
-        // From the end of the way to its beginning: a message on its way is seen twice rather than never.
-        let orders_inbox = self.inbox(&self.orders).await?;
-        let inventory_outbox = self.outbox(&self.inventory, 'r').await?;
+        // In the order of the way: a message that moves meanwhile is seen twice rather than never.
+        let orders =
+            self.with_status(&self.orders, "SELECT id, status FROM orders ORDER BY id").await?;
+        let orders_outbox = self.outbox(&self.orders, 'm').await?;
+        let queues = self.queues(stopped).await?;
+        let parked = self.parked().await?;
+        let inventory_inbox = self.inbox(&self.inventory).await?;
         let reservations =
             self.with_status(&self.inventory, "SELECT order_id, status FROM reservations").await?;
         let stock = self.stock().await?;
-        let inventory_inbox = self.inbox(&self.inventory).await?;
-        let parked = self.parked().await?;
-        let queues = self.queues(stopped).await?;
-        let orders_outbox = self.outbox(&self.orders, 'm').await?;
-        let orders =
-            self.with_status(&self.orders, "SELECT id, status FROM orders ORDER BY id").await?;
+        let inventory_outbox = self.outbox(&self.inventory, 'r').await?;
+        let orders_inbox = self.inbox(&self.orders).await?;
         let broker = if stopped { "stopped" } else { "running" }.to_owned();
         Ok(State {
             broker,

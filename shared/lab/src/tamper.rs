@@ -6,7 +6,7 @@ use transport::{Delivery, Message, Outcome, Properties, Settlement};
 use crate::site::transport_of;
 
 /// Puts each message of inventory's queue into it a second time.
-pub(crate) async fn copy(broker_url: &str) -> anyhow::Result<()> {
+pub(crate) async fn copy(broker_url: &str) -> anyhow::Result<u64> {
     rewrite(broker_url, |messages| {
         messages.into_iter().flat_map(|message| [message.clone(), message]).collect()
     })
@@ -14,7 +14,7 @@ pub(crate) async fn copy(broker_url: &str) -> anyhow::Result<()> {
 }
 
 /// Turns the order of the messages in inventory's queue round.
-pub(crate) async fn reverse(broker_url: &str) -> anyhow::Result<()> {
+pub(crate) async fn reverse(broker_url: &str) -> anyhow::Result<u64> {
     rewrite(broker_url, |messages| messages.into_iter().rev().collect()).await
 }
 
@@ -34,11 +34,12 @@ pub(crate) async fn poison(broker_url: &str) -> anyhow::Result<()> {
     publish(broker_url, &[message]).await
 }
 
-/// Takes everything out, publishes what `change` makes of it, then acknowledges what it took.
+/// Takes everything out, publishes what `change` makes of it, then acknowledges what it took. Says how
+/// much that was.
 async fn rewrite(
     broker_url: &str,
     change: impl FnOnce(Vec<Message>) -> Vec<Message>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<u64> {
     let transport = transport_of(broker_url)?;
     let depths = transport.depths().await?;
     let waiting = depths.iter().find(|depth| depth.queue == ORDER_EVENTS_QUEUE);
@@ -53,7 +54,7 @@ async fn rewrite(
     for delivery in taken {
         delivery.settle(Settlement::Ack).await?;
     }
-    Ok(())
+    Ok(waiting)
 }
 
 async fn publish(broker_url: &str, messages: &[Message]) -> anyhow::Result<()> {

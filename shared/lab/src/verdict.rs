@@ -35,6 +35,7 @@ impl End<'_> {
             (Verdict::Lost, self.without_effect()),
             (Verdict::Ghost, self.without_order()),
             (Verdict::Duplicated, self.doubled()),
+            (Verdict::Stuck, self.undecided()),
         ];
         let worst = found.into_iter().find(|(_, because)| !because.is_empty());
         worst.unwrap_or((Verdict::ExactlyOneEffect, vec![]))
@@ -57,9 +58,14 @@ impl End<'_> {
     fn without_effect(&self) -> Vec<Because> {
         let lost = self.in_force().filter(|order| !self.is_reserved(order));
         let mut lost: Vec<_> = lost.map(|order| because("no-effect", Some(order), None)).collect();
+        let refused = self.state.orders.iter().filter(|order| order.status == "Rejected");
+        lost.extend(refused.map(|order| because("no-effect", Some(&order.order), None)));
         let accepted = self.state.orders.len() as u64;
         if accepted < self.wanted {
             lost.push(because("no-such-order", None, None));
+        }
+        if self.equation().reservations < self.reserved_orders() {
+            lost.push(because("no-effect", None, None));
         }
         lost
     }
@@ -83,9 +89,7 @@ impl End<'_> {
     fn doubled(&self) -> Vec<Because> {
         let mut doubled = vec![];
         let Equation { wanted, accepted, reservations, .. } = self.equation();
-        let reserved = self.state.reservations.iter().filter(|it| it.status == "Reserved");
-        let orders_reserved = i64::try_from(reserved.count()).unwrap_or(i64::MAX);
-        if reservations > orders_reserved {
+        if reservations > self.reserved_orders() {
             doubled.push(because("reserved-twice", None, Some(reservations)));
         }
         if accepted > wanted {
@@ -96,6 +100,19 @@ impl End<'_> {
             doubled.push(because("texted-twice", Some(&text.order), times));
         }
         doubled
+    }
+
+    /// Nothing waits any more, and an order still does not know what became of it.
+    fn undecided(&self) -> Vec<Because> {
+        let decided = ["Confirmed", "Cancelled"];
+        let orders = self.state.orders.iter();
+        let open = orders.filter(|order| !decided.contains(&order.status.as_str()));
+        open.map(|order| because("status-stays", Some(&order.order), None)).collect()
+    }
+
+    fn reserved_orders(&self) -> i64 {
+        let reserved = self.state.reservations.iter().filter(|it| it.status == "Reserved");
+        i64::try_from(reserved.count()).unwrap_or(i64::MAX)
     }
 
     fn in_force(&self) -> impl Iterator<Item = &str> {
@@ -162,6 +179,18 @@ mod tests {
         let mut texted = state(&["Confirmed"], &["Reserved"], 1);
         texted.text_messages = vec![TextMessage { order: "order-1".to_owned(), times: 2 }];
         assert_eq!(verdict(&texted), Verdict::Duplicated);
+    }
+
+    #[test]
+    fn an_order_that_never_learns_what_became_of_it_is_stuck() {
+        assert_eq!(verdict(&state(&["Placed"], &["Reserved"], 1)), Verdict::Stuck);
+        assert_eq!(verdict(&state(&["Cancelling"], &["Released"], 0)), Verdict::Stuck);
+    }
+
+    #[test]
+    fn a_wish_that_was_rejected_for_no_reason_is_lost_and_so_is_a_reservation_without_stock() {
+        assert_eq!(verdict(&state(&["Rejected"], &["Rejected"], 0)), Verdict::Lost);
+        assert_eq!(verdict(&state(&["Confirmed"], &["Reserved"], 0)), Verdict::Lost);
     }
 
     #[test]

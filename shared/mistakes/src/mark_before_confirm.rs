@@ -21,12 +21,14 @@ impl Publisher for NotWaiting {
     async fn publish(&self, messages: &[Message]) -> Published {
         let (publisher, messages) = (self.0.clone(), messages.to_vec());
         let outcomes = vec![Outcome::Confirmed; messages.len()];
+        crash_point!("unheard-publish");
         tokio::spawn(async move {
             let published = publisher.publish(&messages).await;
             if published.outcomes.iter().any(|outcome| *outcome != Outcome::Confirmed) {
                 crash_point!("nobody-listened");
                 tracing::debug!(?published, "not confirmed; nobody listens any more");
             }
+            crash_point!("unheard-answer");
         });
         Published { outcomes, lost: None }
     }

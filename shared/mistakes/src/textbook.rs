@@ -87,13 +87,13 @@ impl<H: Handler> Consumer<H> {
         };
         let id = message.properties.message_id.as_deref().and_then(|id| id.parse().ok());
         let (Some(event), Some(id)) = (event, id) else {
-            return Ok(delivery.settle(Settlement::DeadLetter).await?);
+            return give_up(delivery).await;
         };
         if let Some(effect) = self.begin(id, &message.body).await? {
             crash_point!("C12");
             let verdict = self.handler.handle(effect.transaction(), &event).await?;
             if verdict != Verdict::Ack {
-                return Ok(delivery.settle(Settlement::DeadLetter).await?);
+                return give_up(delivery).await;
             }
             crash_point!("C15");
             effect.commit().await?;
@@ -119,6 +119,13 @@ impl<H: Handler> Consumer<H> {
             Receipt::Duplicate | Receipt::OtherBody => Ok(None),
         }
     }
+}
+
+/// What can't be handled goes to the dead letters; its neighbours flow.
+async fn give_up(delivery: Delivery) -> Result<(), Setback> {
+    delivery.settle(Settlement::DeadLetter).await?;
+    crash_point!("C17");
+    Ok(())
 }
 
 impl Effect {

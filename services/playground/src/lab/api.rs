@@ -10,8 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_util::{Stream, StreamExt, stream};
-use lab::site::Embedded;
-use lab::{Experiment, Lab, Trace};
+use lab::{EmbeddedSites, Experiment, Lab, Sites, Trace};
 use serde::Deserialize;
 use service_kit::{Problem, json};
 use tokio::sync::Semaphore;
@@ -22,18 +21,31 @@ use super::board::Board;
 use super::definition::Definition;
 use super::sources;
 
+/// Experiments that may wait, the one under way included.
+const WAITING: usize = 5;
+
 #[derive(Clone)]
 struct Api {
     lab: Lab,
+    sites: Arc<dyn Sites>,
     board: Board,
     /// One experiment after the other: each has both cores.
     one: Arc<Semaphore>,
+    /// Places for those who wait for their turn.
+    waiting: Arc<Semaphore>,
     shutdown: CancellationToken,
 }
 
 /// Everything of the lab that is not a file of the page.
 pub(crate) fn router(lab: Lab, shutdown: CancellationToken) -> Router {
-    let one = Arc::new(Semaphore::new(1));
+    let api = Api {
+        lab,
+        sites: Arc::new(EmbeddedSites::default()),
+        board: Board::new(),
+        one: Arc::new(Semaphore::new(1)),
+        waiting: Arc::new(Semaphore::new(WAITING)),
+        shutdown,
+    };
     Router::new()
         .route("/lab.json", get(async || Json(Definition::live())))
         .route("/api/lab/runs", post(run))
@@ -41,7 +53,7 @@ pub(crate) fn router(lab: Lab, shutdown: CancellationToken) -> Router {
         .route("/api/lab/matrix/events", get(events))
         .route("/traces/{row}/{file}", get(trace))
         .route("/source/{*path}", get(source))
-        .with_state(Api { lab, board: Board::new(), one, shutdown })
+        .with_state(api)
 }
 
 #[derive(Debug, Deserialize)]
@@ -57,10 +69,17 @@ async fn run(State(api): State<Api>, request: Request) -> Result<Json<Arc<Trace>
     let experiment = experiment.map_err(|error| {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY).detail(error.to_string())
     })?;
+    let busy = || {
+        let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE).retry_after(5);
+        problem.detail("too many experiments wait for their turn; try again in a few seconds")
+    };
+    // A viewer who goes away while waiting gives the place back.
+    let place = api.waiting.clone().try_acquire_owned().map_err(|_| busy())?;
+    let turn = api.one.clone().acquire_owned().await.map_err(|_| busy())?;
     // In a task of its own: a viewer who goes away must not leave half of an experiment.
     let running = tokio::spawn(async move {
-        let _turn = api.one.acquire().await;
-        let trace = api.lab.run(&Embedded::create().await?, &experiment).await?;
+        let _until_the_end = (place, turn);
+        let trace = api.lab.run(&*api.sites.fresh().await?, &experiment).await?;
         let trace = Arc::new(trace);
         api.board.note(&trace);
         anyhow::Ok(trace)
@@ -76,7 +95,7 @@ async fn run(State(api): State<Api>, request: Request) -> Result<Json<Arc<Trace>
 }
 
 async fn run_all(State(api): State<Api>) -> Result<StatusCode, Problem> {
-    match api.board.run_all(api.lab.clone()) {
+    match api.board.run_all(api.lab.clone(), api.sites.clone()) {
         true => Ok(StatusCode::ACCEPTED),
         false => Err(Problem::conflict("the matrix is being run already")),
     }

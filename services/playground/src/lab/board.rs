@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lab::{Catalogue, Lab, Trace, Verdict, all_cells, matrix};
+use lab::{Catalogue, Lab, Sites, Trace, Verdict, all_cells, matrix};
 use serde::Serialize;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
-
-use super::command::EmbeddedSites;
 
 /// Experiments at the same time: one for each of two cores. More would get in each other's way.
 const AT_ONCE: usize = 2;
@@ -75,7 +73,7 @@ impl Board {
     }
 
     /// Runs the whole matrix. False: it is being run already.
-    pub(crate) fn run_all(&self, lab: Lab) -> bool {
+    pub(crate) fn run_all(&self, lab: Lab, sites: Arc<dyn Sites>) -> bool {
         let stop = CancellationToken::new();
         {
             let mut inner = self.inner();
@@ -89,7 +87,7 @@ impl Board {
         }
         let board = self.clone();
         tokio::spawn(async move {
-            let mut cells = matrix(lab, Arc::new(EmbeddedSites), AT_ONCE, all_cells());
+            let mut cells = matrix(lab, sites, AT_ONCE, all_cells());
             while let Some(Some(cell)) = stop.run_until_cancelled(cells.recv()).await {
                 match cell.trace {
                     Ok(trace) => {

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
-use async_trait::async_trait;
 use clap::{Args, Subcommand};
-use lab::site::Embedded;
-use lab::{Catalogue, Experiment, Lab, Pace, Site, Sites, Trace, Verdict, all_cells, matrix};
+use lab::{
+    Catalogue, EmbeddedSites, Experiment, Lab, Pace, Sites, Trace, Verdict, all_cells, matrix,
+};
 use service_kit::program;
 
 /// Makes experiments: real processes, one failure, a verdict
@@ -48,16 +48,6 @@ pub struct MatrixSettings {
     write: Option<PathBuf>,
 }
 
-/// Fresh SQLite files for each run.
-pub(crate) struct EmbeddedSites;
-
-#[async_trait]
-impl Sites for EmbeddedSites {
-    async fn fresh(&self) -> anyhow::Result<Box<dyn Site>> {
-        Ok(Box::new(Embedded::create().await?))
-    }
-}
-
 /// A lab whose programs are in this binary.
 pub(crate) fn lab() -> anyhow::Result<Lab> {
     let program = std::env::current_exe().context("where this program is")?;
@@ -87,7 +77,8 @@ fn list() -> anyhow::Result<()> {
 
 async fn run(settings: RunSettings) -> anyhow::Result<ExitCode> {
     let experiment = Experiment::new(&settings.without, &settings.failure)?;
-    let trace = lab()?.run(&Embedded::create().await?, &experiment).await?;
+    let sites = EmbeddedSites::default();
+    let trace = lab()?.run(&*sites.fresh().await?, &experiment).await?;
     print(&trace)?;
     if let Some(path) = settings.trace {
         let json = serde_json::to_vec(&trace)?;
@@ -125,7 +116,7 @@ fn print(trace: &Trace) -> anyhow::Result<()> {
 
 async fn run_matrix(settings: MatrixSettings) -> anyhow::Result<ExitCode> {
     let catalogue = Catalogue::get();
-    let mut cells = matrix(lab()?, Arc::new(EmbeddedSites), settings.at_once.into(), all_cells());
+    let mut cells = matrix(lab()?, Arc::new(EmbeddedSites::default()), settings.at_once.into(), all_cells());
     let mut found: BTreeMap<String, BTreeMap<String, Verdict>> = BTreeMap::new();
     let mut as_expected = true;
     while let Some(cell) = cells.recv().await {

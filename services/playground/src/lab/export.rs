@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use lab::{Trace, all_cells, matrix};
+use lab::{EmbeddedSites, Trace, all_cells, matrix};
 use service_kit::program;
 
 use super::board::Board;
-use super::command::{EmbeddedSites, lab};
+use super::command::lab;
 use super::definition::Definition;
 use super::sources::SOURCES;
 use crate::{guide, page};
@@ -54,7 +54,7 @@ impl Export {
 
     async fn record(&self) -> anyhow::Result<Board> {
         let (board, total) = (Board::new(), all_cells().len());
-        let mut cells = matrix(lab()?, Arc::new(EmbeddedSites), self.at_once.into(), all_cells());
+        let mut cells = matrix(lab()?, Arc::new(EmbeddedSites::default()), self.at_once.into(), all_cells());
         let mut done = 0;
         while let Some(cell) = cells.recv().await {
             let place = format!("{}/{}", cell.row, cell.failure);

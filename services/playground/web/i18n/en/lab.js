@@ -107,6 +107,7 @@ export default flat('lab', {
     'no-effect': '{order} was accepted, and nothing was ever reserved for it.',
     'no-order': 'The receiver was told of {order}, and there is no such order.',
     'no-such-order': 'The client wanted an order, and there is none.',
+    'status-stays': '{order} never learned what became of it.',
     'reserved-twice': 'Stock was taken {times} times: more often than there are orders.',
     'ordered-twice': 'One wish of the customer became {times} orders.',
     'texted-twice': 'The customer got {times} text messages about {order}.',
