@@ -1,6 +1,7 @@
 //! The frame of a `main`: read the settings, run until told to stop, end with one clear line.
 
 use std::future::Future;
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -69,6 +70,17 @@ where
             eprintln!("error: {}", format!("{error:#}").replace('\n', " "));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Prints a line. A reader that went away (`| head`) is no error.
+///
+/// # Errors
+/// Standard output can't be written to.
+pub fn print(line: &str) -> anyhow::Result<()> {
+    match writeln!(std::io::stdout(), "{line}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
     }
 }
 

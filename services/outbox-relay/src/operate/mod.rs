@@ -56,7 +56,7 @@ pub fn operate(operation: Operation) -> ExitCode {
         Operation::Dead(dead) => program::run(dead::run(dead)),
         Operation::Stats(target) => program::run(stats(target)),
         Operation::Cleanup(command) => {
-            program::run(async { print::text(&cleanup(command).await?) })
+            program::run(async { program::print(&cleanup(command).await?) })
         }
         Operation::Healthcheck(check) => check.run(),
     }

@@ -1,25 +1,16 @@
 //! Answers: columns for people, JSON for programs.
 
-use std::io::Write;
-
 use outbox::dead_letters::{Details, Entry, Retried, Stats};
 use serde::Serialize;
 use serde_json::{Value, json};
 use service_kit::list::Page;
+use service_kit::program;
 
 /// Prints a text, or JSON in its place.
 pub(super) fn line(text: &str, value: &impl Serialize, as_json: bool) -> anyhow::Result<()> {
     match as_json {
-        true => self::text(&serde_json::to_string(value)?),
-        false => self::text(text.trim_end()),
-    }
-}
-
-/// Prints a text. A reader that went away (`| head`) is no error.
-pub(super) fn text(text: &str) -> anyhow::Result<()> {
-    match writeln!(std::io::stdout(), "{text}") {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
+        true => program::print(&serde_json::to_string(value)?),
+        false => program::print(text.trim_end()),
     }
 }
 

@@ -71,23 +71,24 @@ impl LabCommand {
         match self {
             Self::Run(settings) => program::run_for_exit_code(run(settings)),
             Self::Matrix(settings) => program::run_for_exit_code(run_matrix(settings)),
-            Self::List => list(),
+            Self::List => program::run(async { list() }),
         }
     }
 }
 
-fn list() -> ExitCode {
-    println!("Failures:");
-    Catalogue::get().failures.iter().for_each(|failure| println!("  {}", failure.id));
-    println!("Mistakes:");
-    mistakes::Mistake::ALL.iter().for_each(|mistake| println!("  {mistake}"));
-    ExitCode::SUCCESS
+fn list() -> anyhow::Result<()> {
+    let failures = Catalogue::get().failures.iter().map(|failure| failure.id.as_str());
+    let mistakes = mistakes::Mistake::ALL.map(mistakes::Mistake::id);
+    program::print("Failures:")?;
+    failures.map(|name| format!("  {name}")).try_for_each(|line| program::print(&line))?;
+    program::print("Mistakes:")?;
+    mistakes.map(|name| format!("  {name}")).iter().try_for_each(|line| program::print(line))
 }
 
 async fn run(settings: RunSettings) -> anyhow::Result<ExitCode> {
     let experiment = Experiment::new(&settings.without, &settings.failure)?;
     let trace = lab()?.run(&Embedded::create().await?, &experiment).await?;
-    print(&trace);
+    print(&trace)?;
     if let Some(path) = settings.trace {
         let json = serde_json::to_vec(&trace)?;
         std::fs::write(&path, json).with_context(|| format!("writing {}", path.display()))?;
@@ -99,7 +100,7 @@ fn exit_code(well: bool) -> ExitCode {
     if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn print(trace: &Trace) {
+fn print(trace: &Trace) -> anyhow::Result<()> {
     for step in &trace.steps {
         let source = step.source.as_ref();
         let source = source.map(|at| format!("{}:{}", at.file, at.line)).unwrap_or_default();
@@ -107,10 +108,11 @@ fn print(trace: &Trace) {
         let order = step.order.as_deref().unwrap_or_default();
         let status = step.status.map(|status| status.to_string()).unwrap_or_default();
         let what = format!("{} {point} {order} {status}", step.kind);
-        println!("{:>5} ms  {:<18} {:<34} {source}", step.at, step.actor, what.trim_end());
+        let what = what.trim_end();
+        program::print(&format!("{:>5} ms  {:<18} {what:<34} {source}", step.at, step.actor))?;
     }
     let equation = trace.equation;
-    println!(
+    program::print(&format!(
         "\n{}: {} orders wanted, {} accepted, {} reservations, {} text messages ({} ms)",
         trace.verdict.words(),
         equation.wanted,
@@ -118,7 +120,7 @@ fn print(trace: &Trace) {
         equation.reservations,
         equation.text_messages,
         trace.milliseconds,
-    );
+    ))
 }
 
 async fn run_matrix(settings: MatrixSettings) -> anyhow::Result<ExitCode> {
@@ -131,14 +133,14 @@ async fn run_matrix(settings: MatrixSettings) -> anyhow::Result<ExitCode> {
         let expected = catalogue.expected.get(&cell.row).and_then(|row| row.get(&cell.failure));
         let differs = expected != Some(&trace.verdict);
         as_expected &= !differs;
-        println!(
+        program::print(&format!(
             "{:<30} {:<30} {:<20} {:>5} ms{}",
             cell.row,
             cell.failure,
             trace.verdict.words(),
             trace.milliseconds,
             if differs { "  not as expected" } else { "" }
-        );
+        ))?;
         found.entry(cell.row).or_default().insert(cell.failure, trace.verdict);
     }
     if let Some(path) = settings.write {

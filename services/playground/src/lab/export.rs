@@ -49,8 +49,7 @@ impl Export {
         }
         let board = self.record().await?;
         write(&self.dir, "lab.json", &serde_json::to_string(&Definition::export(board.cells()))?)?;
-        println!("Written to {}: any web server can serve it.", self.dir.display());
-        Ok(())
+        program::print(&format!("Written to {}: any web server can serve it.", self.dir.display()))
     }
 
     async fn record(&self) -> anyhow::Result<Board> {
@@ -63,7 +62,8 @@ impl Export {
             let text = serde_json::to_string(&trace)?;
             write(&self.dir, &format!("traces/{place}.json"), &text)?;
             done += 1;
-            println!("{done:>4} of {total}  {place}  {}", trace.verdict.words());
+            let words = trace.verdict.words();
+            program::print(&format!("{done:>4} of {total}  {place}  {words}"))?;
             board.set(&cell.row, &cell.failure, trace);
         }
         Ok(board)
