@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { announced, run } from './lab-page.js';
-import { order } from './shop-page.js';
+import { order, stockIsKnown } from './shop-page.js';
 
 /** @import { Page } from 'playwright-core' */
 
@@ -68,7 +68,7 @@ export function everybody(visit) {
   });
 
   test('by keyboard alone: an order is placed', () => visit('#/shop', async (page) => {
-    await page.locator('[name="lines[0].sku"]:enabled').waitFor();
+    await stockIsKnown(page);
     await tabTo(page, '[data-times="1"]');
     const answered = page.waitForResponse((response) => response.url().endsWith('/api/orders'));
     await page.keyboard.press('Enter');
@@ -95,7 +95,7 @@ export function everybody(visit) {
   }));
 
   test('the first stop of the keyboard skips to the content', () => visit('#/shop', async (page) => {
-    await page.locator('[name="lines[0].sku"]:enabled').waitFor();
+    await stockIsKnown(page);
     await page.keyboard.press('Tab');
     assert.equal(await page.locator(':focus').textContent(), 'Skip to the content');
     await page.keyboard.press('Enter');

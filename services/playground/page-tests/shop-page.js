@@ -4,12 +4,17 @@
 
 /** Places one order and returns its id. @param {Page} page */
 export async function placeOrder(page) {
-  await page.locator('[name="lines[0].sku"]:enabled').waitFor(); // the first look at the stock
+  await stockIsKnown(page);
   const answered = page.waitForResponse((response) => response.url().endsWith('/api/orders') && response.status() === 201);
   await click(page, 'Place order');
   const { orderId } = await (await answered).json();
   await result(page, 'accepted');
   return String(orderId);
+}
+
+/** Waits for the first look at the stock: before it there is no SKU to order. @param {Page} page */
+export function stockIsKnown(page) {
+  return page.locator('[name="lines[0].sku"]:enabled').waitFor();
 }
 
 /** @param {Page} page @param {string} name */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from './eventually.js';
-import { click, counter, order, placeOrder, process, result, tableRow } from './shop-page.js';
+import { click, counter, order, placeOrder, process, result, stockIsKnown, tableRow } from './shop-page.js';
 
 /** A service that is away answers so, and the page asks again. */
 const AWAY = /status of 50[234]/;
@@ -26,6 +26,7 @@ export function shop(visit) {
   }));
 
   test('a relay that is killed while orders flow leaves a backlog, is started again, and the backlog ends', () => visit('#/shop', async (page) => {
+    await stockIsKnown(page);
     await page.locator('#rate').fill('25');
     await click(page, 'Start');
     await eventually(async () => { // it is started again within a blink
