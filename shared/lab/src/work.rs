@@ -24,8 +24,19 @@ impl AtWork {
     pub(crate) fn note(&self, process: &str, point: &str) {
         let (work, begins) = match point {
             "C17" | "C23" => (Work::Consuming, false),
-            "C11" | "C12" | "C13" | "C14" | "C15" | "C16" | "C18" | "C19" | "C20" | "C21"
-            | "C22" | "acked-too-soon" | "inbox-row-committed" => (Work::Consuming, true),
+            "C11"
+            | "C12"
+            | "C13"
+            | "C14"
+            | "C15"
+            | "C16"
+            | "C18"
+            | "C19"
+            | "C20"
+            | "C21"
+            | "C22"
+            | "acked-too-soon"
+            | "inbox-row-committed" => (Work::Consuming, true),
             "C6" | "C8" => (Work::Relaying, true),
             "C10" => (Work::Relaying, false),
             "before-direct-publish" => (Work::Publishing, true),

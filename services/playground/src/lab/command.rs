@@ -116,7 +116,8 @@ fn print(trace: &Trace) -> anyhow::Result<()> {
 
 async fn run_matrix(settings: MatrixSettings) -> anyhow::Result<ExitCode> {
     let catalogue = Catalogue::get();
-    let mut cells = matrix(lab()?, Arc::new(EmbeddedSites::default()), settings.at_once.into(), all_cells());
+    let mut cells =
+        matrix(lab()?, Arc::new(EmbeddedSites::default()), settings.at_once.into(), all_cells());
     let mut found: BTreeMap<String, BTreeMap<String, Verdict>> = BTreeMap::new();
     let mut as_expected = true;
     while let Some(cell) = cells.recv().await {

@@ -54,7 +54,8 @@ impl Export {
 
     async fn record(&self) -> anyhow::Result<Board> {
         let (board, total) = (Board::new(), all_cells().len());
-        let mut cells = matrix(lab()?, Arc::new(EmbeddedSites::default()), self.at_once.into(), all_cells());
+        let mut cells =
+            matrix(lab()?, Arc::new(EmbeddedSites::default()), self.at_once.into(), all_cells());
         let mut done = 0;
         while let Some(cell) = cells.recv().await {
             let place = format!("{}/{}", cell.row, cell.failure);
