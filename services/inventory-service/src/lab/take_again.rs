@@ -4,6 +4,7 @@
 //! the inbox, it takes that away too: else nobody would see what the inbox is for.
 
 use contracts::OrderPlaced;
+use crash_points::crash_point;
 use inbox::Verdict;
 use mistakes::{Mistake, Mistakes};
 use sea_orm::ActiveValue::Set;
@@ -46,5 +47,6 @@ async fn take(tx: &DatabaseTransaction, order: &OrderPlaced) -> Result<(), DbErr
         row.reserved = Set(reserved);
         row.update(tx).await?;
     }
+    crash_point!("taken-again");
     Ok(())
 }
