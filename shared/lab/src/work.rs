@@ -36,6 +36,7 @@ impl AtWork {
             | "C21"
             | "C22"
             | "acked-too-soon"
+            | "taken-again"
             | "inbox-row-committed" => (Work::Consuming, true),
             "C6" | "C8" => (Work::Relaying, true),
             "C10" => (Work::Relaying, false),
