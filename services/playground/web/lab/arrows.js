@@ -4,7 +4,7 @@
 
 const ORDER = ['client', 'order-service', 'orders-db', 'orders-relay', 'orders-relay-2', 'broker', 'inventory-service', 'inventory-db', 'inventory-relay', 'text-gateway'];
 const RARE = ['orders-relay-2', 'text-gateway'];
-const WRITES = ['C2', 'C3', 'C4', 'C5', 'C6', 'C10', 'C12', 'C13', 'C14', 'C16', 'C19', 'C20', 'C22', 'inbox-row-committed'];
+const WRITES = ['C2', 'C3', 'C4', 'C5', 'C6', 'C10', 'C12', 'C13', 'C14', 'C16', 'C19', 'C20', 'C22', 'inbox-row-committed', 'taken-again'];
 const SENDS = ['C7', 'C8', 'C9', 'C17', 'C23', 'acked-too-soon', 'direct-publish-answered', 'direct-publish-failed', 'dropped-by-the-broker'];
 /** There and back: published, and confirmed. */
 const ANSWERED = ['C8', 'direct-publish-answered', 'dropped-by-the-broker'];

@@ -2,6 +2,10 @@
 
 /** @import { Choice, Lab } from './types.js' */
 
+/** What a newcomer should see first: a lost order, and one that is reserved twice. */
+export const LOSE = { mistakes: ['publish-after-commit'], failure: 'crash-after-commit' };
+export const DOUBLE = { mistakes: ['no-inbox'], failure: 'crash-before-mark' };
+
 /** @type {(params: Record<string, string>, lab: Lab) => Choice} */
 export function fromLink({ preset, without = '', failure, step }, lab) {
   const known = lab.presets.find(({ id }) => id === preset)?.mistakes ?? [];

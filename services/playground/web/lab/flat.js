@@ -1,18 +1,18 @@
-/** @typedef {string | [string, string] | {[key: string]: Nested}} Nested */
+/** @typedef {string | ((params: any, number: (value: number) => string) => string) | [string, string] | {[key: string]: Nested}} Nested */
 
 /**
  * Joins nested keys with dots. A pair `key: [name, line]` becomes `key` and `key.how`.
  * @param {string} prefix
  * @param {{[key: string]: Nested}} texts
- * @returns {Record<string, string>}
+ * @returns {import('../i18n/i18n.js').Strings}
  */
 export function flat(prefix, texts) {
   return Object.fromEntries(Object.entries(texts).flatMap(([key, text]) => entries(`${prefix}.${key}`, text)));
 }
 
-/** @param {string} key @param {Nested} text @returns {[string, string][]} */
+/** @param {string} key @param {Nested} text @returns {[string, import('../i18n/i18n.js').Strings[string]][]} */
 function entries(key, text) {
-  if (typeof text === 'string') return [[key, text]];
+  if (typeof text !== 'object') return [[key, text]];
   if (Array.isArray(text)) return [[key, text[0]], [`${key}.how`, text[1]]];
   return Object.entries(flat(key, text));
 }

@@ -1,7 +1,7 @@
 // The lab: choose what is missing and what fails, run it, and replay what happened.
 
 import { element } from '../shop/element.js';
-import { fromLink, rowOf, same, toLink } from './choice.js';
+import { DOUBLE, fromLink, LOSE, rowOf, same, toLink } from './choice.js';
 import { Matrix } from './matrix.js';
 import { button } from './parts.js';
 import { Replay } from './replay.js';
@@ -12,11 +12,10 @@ import { SourcePanel } from './source.js';
 
 /** @import { Choice, Context, Lab, Progress, Source, Trace } from './types.js' */
 
-/** What a newcomer should see first. */
-const BEGINNINGS = [
-  { key: 'lab.begin', mistakes: ['publish-after-commit'], failure: 'crash-after-commit' },
-  { key: 'lab.begin2', mistakes: ['no-inbox'], failure: 'crash-before-mark' },
-];
+const BEGINNINGS = [{ key: 'lab.begin', ...LOSE }, { key: 'lab.begin2', ...DOUBLE }];
+
+/** What has run since the page was opened: who comes back to it sees it again. @type {Map<string, Trace>} */
+const ran = new Map();
 
 /** @param {HTMLElement} host @param {Context} context */
 export function mount(host, context) {
@@ -73,51 +72,57 @@ class LabView {
       stops.forEach((stop) => stop());
       this.#replay?.destroy();
     };
-    this.#readRecorded();
+    if (params.run) this.#runNow({}, true);
+    else this.#readRecorded();
   }
 
   /** Of a link that somebody opened. @param {Record<string, string>} params */
   follow(params) {
     const next = fromLink(params, this.lab);
-    if (!same(next.mistakes, this.choice.mistakes) || next.failure !== this.choice.failure) this.#choose(next);
+    if (params.run) this.#runNow(next, true);
+    else if (!same(next.mistakes, this.choice.mistakes) || next.failure !== this.choice.failure) this.#choose(next, true);
     else if (next.step !== this.#replay?.at) this.#replay?.show(next.step);
   }
 
-  /** @param {Partial<Choice>} change */
-  #choose(change) {
-    this.#set(change);
+  /** @param {Partial<Choice>} change @param {boolean} [isLinked] */
+  #choose(change, isLinked) {
+    this.#set(change, isLinked);
     this.#readRecorded();
   }
 
-  /** @param {Partial<Choice>} change */
-  #set(change) {
+  /** Each run is a step of the browser's history; what is tried out on the way to one is none. @param {Partial<Choice>} change @param {boolean} [isLinked] */
+  #set(change, isLinked = false) {
+    const replace = isLinked || !this.#trace;
     this.choice = { ...this.choice, step: 0, ...change };
     this.#isWaiting = false;
     this.#trace = undefined;
     this.#problem = '';
-    this.#link();
+    this.#link(replace);
     this.#draw();
   }
 
-  #link() {
-    this.context.go({ view: 'lab', params: toLink(this.choice, this.lab) }, { replace: true });
+  #link(replace = true) {
+    this.context.go({ view: 'lab', params: toLink(this.choice, this.lab) }, { replace });
   }
 
-  /** Shows the trace of the matrix, where there is one. */
+  /** Shows what ran before, here or in the matrix. */
   #readRecorded() {
     const { failure } = this.choice;
+    const known = ran.get(keyOf(this.choice));
+    if (known && !this.#trace && !this.#isWaiting) return this.#take(Promise.resolve(known));
     const row = rowOf(this.choice.mistakes, this.lab);
     if (this.#trace || this.#isWaiting || !row || !this.cells[row]?.[failure]) return undefined;
     // It may be gone: the cells are run anew, or the server was.
     return this.#take(readTrace(row, failure).catch(() => void delete this.cells[row][failure]));
   }
 
-  /** @param {Partial<Choice>} [change] */
-  async #runNow(change) {
-    this.#set({ step: this.#trace ? 0 : this.choice.step, ...change });
+  /** @param {Partial<Choice>} [change] @param {boolean} [isLinked] */
+  async #runNow(change, isLinked) {
+    this.#set({ step: this.#trace ? 0 : this.choice.step, ...change }, isLinked);
+    this.#run.scrollIntoView({ block: 'nearest' });
     if (this.lab.mode === 'live') await this.#take(run(this.choice.mistakes, this.choice.failure));
     else await this.#readRecorded();
-    this.#run.scrollIntoView({ block: 'nearest' });
+    this.#run.lastElementChild?.scrollIntoView({ block: 'nearest' });
   }
 
   /** @param {Promise<Trace | void>} coming */
@@ -131,6 +136,7 @@ class LabView {
     this.#isWaiting = false;
     if (trace) announce([t(`lab.verdict.${trace.verdict}`), ...because(trace, t)].join('. '));
     this.#trace = trace ?? undefined;
+    if (trace) ran.set(keyOf(asked), trace);
     this.#drawRun();
     this.#drawReplay();
   }
@@ -216,6 +222,9 @@ class LabView {
     this.#draw();
   }
 }
+
+/** @param {Choice} choice */
+const keyOf = ({ mistakes, failure }) => [...mistakes].sort().concat(failure).join();
 
 /** What had the focus has it again. @param {HTMLElement} place @param {...Node} nodes */
 function redraw(place, ...nodes) {

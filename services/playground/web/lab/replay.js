@@ -133,5 +133,8 @@ export class Replay {
 function withCounters(state) {
   const rows = [...(state.ordersOutbox ?? []), ...(state.inventoryOutbox ?? [])];
   const count = (/** @type {string} */ status) => rows.filter((row) => row.status === status).length;
-  return { ...state, counters: { backlog: count('Pending'), duplicates: null, dead: count('Dead'), parked: state.parked?.length ?? 0 } };
+  // Each order of the lab wants one piece.
+  const reserved = state.reservations?.filter(({ status }) => status === 'Reserved').length ?? 0;
+  const stock = state.stock?.map((item) => ({ ...item, again: item.reserved > reserved }));
+  return { ...state, stock, counters: { backlog: count('Pending'), duplicates: null, dead: count('Dead'), parked: state.parked?.length ?? 0 } };
 }

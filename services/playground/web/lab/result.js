@@ -22,9 +22,9 @@ export function command({ mistakes, failure }) {
 }
 
 /** @param {Trace} trace @param {Translate} t */
-export function because({ because: reasons, verdict }, t) {
+export function because({ because: reasons, verdict, equation: { accepted } }, t) {
   if (verdict === FINE) return [t('lab.because.fine')];
-  return reasons.map(({ code, order = '', times = 0 }) => t(`lab.because.${code}`, { order: isolated(order), times }));
+  return reasons.map(({ code, order = '', times = 0 }) => t(`lab.because.${code}`, { order: isolated(order), times, n: accepted }));
 }
 
 /** The signs between the numbers say where it went wrong. @param {Trace} trace @param {Translate} t */

@@ -75,7 +75,7 @@ export function pilesOf(scene, t) {
       key: `${row.order}/${nth(scene.reservations ?? [], at, 'order')}`, order: row.order, title: row.label ?? nameOf(row.order), tone: TONES[row.status], words: row.status }))),
     inventoryOutbox: outbox('inventoryOutbox'),
     stock: pile('stock', [...scene.stock ?? []].sort((one, other) => one.reserved - other.reserved).map((row) => card('stock', {
-      key: row.sku, title: row.sku, words: t('pipeline.stock', { reserved: row.reserved, all: row.onHand }) }))),
+      key: row.sku, title: row.sku, tone: row.again ? 'bad' : undefined, words: t(row.again ? 'pipeline.stock-again' : 'pipeline.stock', { reserved: row.reserved, all: row.onHand }) }))),
     textMessages: pile('textMessages', (scene.textMessages ?? []).map((row) => card('textMessages', {
       key: row.order, order: row.order, title: row.label ?? nameOf(row.order), tone: row.times > 1 ? 'bad' : 'good', words: `× ${row.times}` }))),
   };

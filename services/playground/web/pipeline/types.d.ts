@@ -17,7 +17,8 @@ export type QueuedMessage = {
 export type Queue = { queue: string; ready: number; unacked: number | null; messages?: QueuedMessage[] };
 /** `status` is Reserved, Released or Rejected. */
 export type ReservationRow = { order: string; status: string; label?: string };
-export type StockRow = { sku: string; onHand: number; reserved: number };
+/** `again`: more of it was taken than there are reservations. */
+export type StockRow = { sku: string; onHand: number; reserved: number; again?: boolean };
 export type ParkedRow = { message: string | null; reason: string; label?: string };
 export type TextMessage = { order: string; times: number; label?: string };
 

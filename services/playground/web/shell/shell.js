@@ -51,15 +51,23 @@ export async function startShell() {
 function go(state, { replace = false } = {}) {
   const { lang } = parseHash(location.hash).params;
   const hash = formatHash({ ...state, params: { ...state.params, ...(lang ? { lang } : {}) } });
+  keepPlace(state);
   if (replace) history.replaceState(null, '', hash);
   else location.hash = hash;
+}
+
+/** The lab's link in the navigation leads back to where one was in it. @param {import('./hash.js').HashState} state */
+function keepPlace({ view: name, params = {} }) {
+  const { lang, run, ...kept } = params;
+  if (name === 'lab' && kept.failure) document.querySelector('[data-view-link="lab"]')?.setAttribute('href', formatHash({ view: name, params: kept }));
 }
 
 /** Shows what the link says. */
 async function follow() {
   const state = parseHash(location.hash);
+  keepPlace(state);
   if (state.params.lang in LANGUAGES && state.params.lang !== language()) await setLanguage(state.params.lang);
-  if (!(state.view in VIEWS)) state.view = 'shop';
+  if (!(state.view in VIEWS)) state.view = 'recorded' in document.body.dataset ? 'lab' : 'shop'; // a copy has no live shop
   if (state.view === shown) view?.update?.(state);
   else await open(state);
 }

@@ -104,11 +104,11 @@ export default flat('lab', {
   short: { 'exactly-one-effect': 'once', lost: 'lost', ghost: 'ghost', duplicated: 'twice', stuck: 'stuck', void: 'void' },
   because: {
     fine: 'Every accepted order had its effect exactly once.',
-    'no-effect': '{order} was accepted, and nothing was ever reserved for it.',
+    'no-effect': '{order} stands in the database, nothing was ever reserved for it, and nobody will ever deliver it.',
     'no-order': 'The receiver was told of {order}, and there is no such order.',
     'no-such-order': 'The client wanted an order, and there is none.',
     'status-stays': '{order} never learned what became of it.',
-    'reserved-twice': 'Stock was taken {times} times: more often than there are orders.',
+    'reserved-twice': ({ times, n }, number) => `Stock was taken ${number(times)} times for ${number(n)} ${n === 1 ? 'order' : 'orders'}.`,
     'ordered-twice': 'One wish of the customer became {times} orders.',
     'texted-twice': 'The customer got {times} text messages about {order}.',
     'backlog-stays': 'Messages are waiting, and nothing will ever move them.',
@@ -176,6 +176,7 @@ export default flat('lab', {
     'dropped-by-the-broker': 'takes the broker’s confirm for a message that it dropped',
     'nobody-listened': 'is told that nothing was published, and does not listen',
     'inbox-row-committed': 'commits the inbox row, and has no effect yet',
+    'taken-again': 'takes the stock a second time',
     'acked-too-soon': 'acknowledges, before any effect',
   },
 });
