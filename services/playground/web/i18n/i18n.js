@@ -2,7 +2,7 @@
 
 /** @typedef {Record<string, string | number>} Params */
 /** @typedef {(key: string, params?: Params) => string} Translate */
-/** @typedef {Record<string, string | ((params: any, number: (value: number) => string) => string)>} Strings */
+/** @typedef {Record<string, string | ((params: any, number: typeof import('./i18n.js').number) => string)>} Strings */
 
 export const LANGUAGES = { en: 'English', fa: 'فارسی' };
 const STORED = 'language';
@@ -64,9 +64,9 @@ export function t(key, params = {}) {
   });
 }
 
-/** @param {number} value */
-export function number(value) {
-  return new Intl.NumberFormat(current).format(value);
+/** Short from a thousand on, where `isShort`. @param {number} value @param {boolean} [isShort] */
+export function number(value, isShort = false) {
+  return new Intl.NumberFormat(current, isShort ? { notation: 'compact', maximumFractionDigits: 1 } : {}).format(value).replace('K', 'k');
 }
 
 /** Calls back at every change until the returned function is called. @param {(language: string) => void} listener */

@@ -1,4 +1,4 @@
-/** @typedef {string | ((params: any, number: (value: number) => string) => string) | [string, string] | {[key: string]: Nested}} Nested */
+/** @typedef {string | ((params: any, number: typeof import('../i18n/i18n.js').number) => string) | [string, string] | {[key: string]: Nested}} Nested */
 
 /**
  * Joins nested keys with dots. A pair `key: [name, line]` becomes `key` and `key.how`.

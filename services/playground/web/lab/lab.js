@@ -196,7 +196,10 @@ class LabView {
 
   /** @param {Progress} progress */
   #onProgress(progress) {
-    if (progress.running && progress.done === 0) this.cells = {};
+    if (progress.running && progress.done === 0) {
+      this.cells = {};
+      ran.clear();
+    }
     for (const [row, cells] of Object.entries(progress.cells)) this.cells[row] = { ...this.cells[row], ...cells };
     this.#progress = progress;
     this.#drawMatrix();

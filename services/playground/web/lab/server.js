@@ -1,5 +1,7 @@
 // What the lab asks of the server. The exported site answers the GETs from files.
 
+import { t } from '../i18n/i18n.js';
+
 /** @import { Lab, Progress, Trace } from './types.js' */
 
 /** @type {() => Promise<Lab>} */
@@ -30,7 +32,7 @@ const json = async (path, how) => (await ask(path, how)).json();
 
 /** @param {string} path @param {RequestInit} [how] */
 async function ask(path, how) {
-  const answer = await fetch(path, how);
+  const answer = await fetch(path, how).catch(() => { throw new Error(t('shell.no-answer')); });
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({}));
   throw new Error(problem.detail ?? problem.title ?? `${path}: ${answer.status}`);

@@ -5,6 +5,9 @@ import { protectionOf, same, withMistake, withProtection } from './choice.js';
 import { button, card } from './parts.js';
 import { sourceLink } from './source.js';
 
+/** Without these the lab takes stock as often as it is told to. */
+const TAKE_AGAIN = { of: ['no-inbox', 'inbox-in-another-transaction', 'inbox-forgets-too-soon'], file: 'services/inventory-service/src/lab/take_again.rs', line: 1 };
+
 /** @import { Draw, Lab, Translate } from './types.js' */
 
 /** @type {Draw} */
@@ -29,7 +32,8 @@ function switches(lab, { mistakes }, t, choose, open) {
     const more = off && ways.length > 1 ? [select('lab.mistake', ways, off, t('lab.way'), t, choice)] : [];
     return element('li', { class: off ? 'is-off' : null },
       button(t(`lab.protection.${protection}`), flip, { role: 'switch', 'aria-checked': String(!off), 'aria-describedby': id, 'data-key': id }),
-      element('p', { id }, t(`lab.mistake.${off ?? ways[0]}.how`)), ...more, ...(source ? [sourceLink(source, open)] : []));
+      element('p', { id }, t(off ? `lab.mistake.${off}.how` : `lab.protection.${protection}.how`)), ...more, ...(source ? [sourceLink(source, open)] : []),
+      ...(off && TAKE_AGAIN.of.includes(off) ? [element('p', {}, t('lab.takeAgain'), ' ', sourceLink(TAKE_AGAIN, open))] : []));
   }));
 }
 

@@ -1,6 +1,6 @@
 // Which card stands for which row, in words.
 
-import { BACK, THERE, queueOf } from './scene.js';
+import { BACK, THERE, queueOf, shortId } from './scene.js';
 
 /** @import { Card, OutboxRow, Pile, Queue, QueuedMessage, Scene, Translate } from './types.js' */
 
@@ -19,7 +19,7 @@ export function pilesOf(scene, t) {
   for (const queue of scene.queues ?? []) {
     for (const row of queue.messages ?? []) if (!messages.has(row.message)) messages.set(row.message, row);
   }
-  const nameOf = (/** @type {string | undefined} */ order) => (order === undefined ? '' : orderNames.get(order) ?? order);
+  const nameOf = (/** @type {string | undefined} */ order) => (order === undefined ? '' : orderNames.get(order) ?? shortId(order));
   const titleOf = (/** @type {string} */ message) => messages.get(message)?.label ?? message;
 
   /** @param {string} list @param {Omit<Card, 'name' | 'drawn' | 'aside'> & {aside?: string}} card @returns {Card} */

@@ -76,10 +76,10 @@ export function head(name, box, state, detail, t) {
 /** The name of a table or queue, and how much is in it. @param {string} name @param {Slot} box @param {Pile} pile @param {Translate} t */
 export function slotHead(name, box, pile, t) {
   if (name === 'textMessages') return [];
-  const title = label(box.x + 7, box.y + 15, SLOT_NAMES[name] ?? t(`pipeline.${name}`), 'slot-name', box.w - (pile.total ? 34 : 10));
+  const title = label(box.x + 7, box.y + 15, SLOT_NAMES[name] ?? t(`pipeline.${name}`), 'slot-name', box.w - (pile.total ? 12 + widthOf(t('pipeline.count-short', { n: pile.total }), 'aside') : 10));
   if (pile.note) return [title, label(box.x + 8, box.y + box.h - 11, pile.note, 'aside', box.w - 16)];
   if (pile.total === 0) return [title];
-  return [title, svg('text', { x: box.x + box.w - 7, y: box.y + 15, class: `aside end${name === 'parked' ? ' alarm' : ''}` }, t('pipeline.count', { n: pile.total }))];
+  return [title, svg('text', { x: box.x + box.w - 7, y: box.y + 15, class: `aside end${name === 'parked' ? ' alarm' : ''}` }, t('pipeline.count-short', { n: pile.total }))];
 }
 
 /** @param {Box} box */

@@ -1,7 +1,10 @@
 // The rows as cards. A card keeps its element as long as its row is seen, so that focus stays.
 
 import { CARD, GAP, GUTTER, SLOT_HEAD } from './measures.js';
-import { label, shape, svg } from './svg.js';
+import { fit, label, shape, svg, widthOf } from './svg.js';
+
+/** Less room than this would show nothing but dots. */
+const LEAST_ASIDE = 36;
 
 /** @import { Box, Card, Layout, Pile, Slot, Translate } from './types.js' */
 
@@ -100,7 +103,8 @@ export class Rows {
 function faceOf({ title, tone, words, aside }, w) {
   const indent = tone === undefined ? 8 : 22;
   const status = svg('g', tone === undefined ? {} : { 'data-tone': tone }, ...(tone === undefined ? [] : [shape(8, 20, tone)]), label(indent, 29, words, 'card-words', w - indent - 6));
-  const rest = aside && w > 150 ? [svg('text', { x: w - 7, y: 29, class: 'aside end' }, aside)] : [];
+  const room = w - 16 - indent - widthOf(words, 'card-words');
+  const rest = aside && room > LEAST_ASIDE ? [svg('text', { x: w - 7, y: 29, class: 'aside end' }, fit(aside, room, 'aside'))] : [];
   // The space keeps the words apart for those who read the text alone.
   return [svg('rect', { width: w, height: CARD, rx: 5 }), label(8, 15, title, 'card-title', w - 14), ' ', status, ...rest];
 }

@@ -40,7 +40,7 @@ const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement('can
 const fonts = new Map();
 
 /** Cuts words that are wider than their room: a picture does not wrap. @param {string} words @param {number} room @param {string} style */
-function fit(words, room, style) {
+export function fit(words, room, style) {
   if (room === Infinity || widthOf(words, style) <= room) return words;
   let kept = words;
   while (kept.length > 1 && widthOf(`${kept}…`, style) > room) kept = kept.slice(0, -1);

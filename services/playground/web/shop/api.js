@@ -42,7 +42,7 @@ export function idempotencyKey() {
 
 /** @param {Response | null} response */
 async function inWords(response) {
-  if (response === null) return { ok: false, body: null, problem: t('shop.no-answer'), errors: [] };
+  if (response === null) return { ok: false, body: null, problem: t('shell.no-answer'), errors: [] };
   const body = await response.json().catch(() => null);
   if (response.ok) return { ok: true, body, problem: '', errors: [] };
   const problem = String(body?.detail ?? body?.title ?? response.statusText);

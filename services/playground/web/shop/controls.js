@@ -35,7 +35,7 @@ export function controls(t, say) {
     const card = known?.card ?? list.appendChild(element('li'));
     const focused = /** @type {HTMLElement | null} */ (card.querySelector(':focus'))?.dataset.act;
     const actions = (what.can ?? []).filter((act) => makesSense(act, what.state)).map((act) => button(t(`shop.do.${act}`), () => tell(path, act, name), {
-      'data-act': act, 'aria-label': t('shop.do-to', { act: t(`shop.do.${act}`), name }), 'aria-disabled': what.state === 'restarting' ? 'true' : null,
+      'data-act': act, 'aria-label': id === 'broker' ? null : t('shop.do-to', { act: t(`shop.do.${act}`), name }), 'aria-disabled': what.state === 'restarting' ? 'true' : null,
     }));
     card.replaceChildren(
       element('strong', {}, name), pill(TONES[what.state] ?? 'ended', t(`pipeline.state.${what.state}`)), ...facts(),

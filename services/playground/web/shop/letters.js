@@ -1,8 +1,9 @@
 // What needs a person: dead messages of the outboxes, parked messages of the inboxes.
 
+import { shortId } from '../pipeline/scene.js';
 import { post } from './api.js';
 import { button, code, element, pill } from './element.js';
-import { isParked, rowsOf, shortId } from './scene.js';
+import { isParked, rowsOf } from './scene.js';
 
 /** @import { Say, Snapshot, Translate } from './types.js' */
 

@@ -1,10 +1,10 @@
 // The form that places orders: one, a burst, or a steady rate. It checks nothing itself: what the service says
 // about bad input is shown.
 
+import { shortId } from '../pipeline/scene.js';
 import { idempotencyKey, post } from './api.js';
 import { element } from './element.js';
 import { orderLines } from './order-lines.js';
-import { shortId } from './scene.js';
 import { steadyRate } from './steady.js';
 
 /** @import { Answer, FieldError, Translate } from './types.js' */
@@ -35,7 +35,7 @@ export function orderForm(t) {
     if (times > 1) say('wait', t('shop.placing', { n: times }));
     report(await Promise.all(Array.from({ length: times }, place)));
   });
-  return { parts: [form, result], offer: lines.offer, say, end: steady.stop };
+  return { parts: [form, result], offer: lines.offer, say, isBack, end: steady.stop };
 
   function place() {
     return post('api/orders', { body: { customerId: draft.customerId, lines: lines.values() }, headers: { 'Idempotency-Key': idempotencyKey() } });
@@ -55,6 +55,11 @@ export function orderForm(t) {
       if (named.has(input.getAttribute('name') ?? '')) input.setAttribute('aria-invalid', 'true');
       else input.removeAttribute('aria-invalid');
     }
+  }
+
+  /** What could not be reached answers again. */
+  function isBack() {
+    if (result.textContent?.includes(t('shell.no-answer'))) result.replaceChildren();
   }
 
   /** @param {'good' | 'bad' | 'wait'} tone @param {string} words @param {FieldError[]} [errors] */

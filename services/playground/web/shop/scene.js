@@ -1,5 +1,7 @@
 // A snapshot of the live shop as a scene of the pipeline.
 
+import { shortId } from '../pipeline/scene.js';
+
 /** @import { Process, Row, Snapshot, Translate, Value } from './types.js' */
 /** @import { Scene } from '../pipeline/types.js' */
 
@@ -15,11 +17,6 @@ export function processId({ id, name }) {
 export function rowsOf(snapshot, name) {
   const { columns = [], rows = [] } = snapshot.tables?.[name] ?? {};
   return rows.map((values) => Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null])));
-}
-
-/** Ids of version 7 begin with the time and look alike there; their ends differ. @param {Value} id */
-export function shortId(id) {
-  return `…${String(id).slice(-6)}`;
 }
 
 /** How calls and other tables name an outbox row. @param {Row} row */

@@ -34,7 +34,10 @@ export function mount(host, context) {
     if (last) screen.show(last);
   });
   const stopListening = listen({
-    onState: state.show,
+    onState(now) {
+      state.show(now);
+      if (now === 'open') screen.isBack();
+    },
     onSnapshot(snapshot) {
       last = snapshot;
       screen.show(snapshot);
@@ -72,7 +75,7 @@ function shopScreen(host, { t }, picked) {
       section('decide', t('shop.h.decide'), t('shop.decide'), decisions.list, decisions.poison)),
     element('details', { class: 'all-rows', open: '' }, element('summary', {}, element('h2', {}, t('shop.h.rows'))), element('div', { class: 'tables' }, ...rows.parts)));
   const pipeline = new Pipeline(picture, { t, onPick: ({ id }) => pick(id), hold: HOLD_MILLISECONDS });
-  return { show, end };
+  return { show, end, isBack: form.isBack };
 
   /** @param {Snapshot} snapshot */
   function show(snapshot) {

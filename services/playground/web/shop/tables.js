@@ -1,5 +1,6 @@
 // All rows: which tables, and which columns of each. Their names are those of the databases, in every language.
 
+import { shortId } from '../pipeline/scene.js';
 import { button, element } from './element.js';
 import { TableView } from './table-view.js';
 import { cancelButton } from './timeline.js';
@@ -28,7 +29,7 @@ const inbox = (title) => ({ title, key: 'messageId', columns: [column('message',
 export function tables(t, say, follow) {
   /** @param {Row} row */
   const actions = (row) => element('div', { class: 'row' },
-    button(t('shop.follow'), () => follow(String(row.orderId)), { 'aria-label': t('shop.follow-name', { order: String(row.orderId).slice(-8) }) }),
+    button(t('shop.follow'), () => follow(String(row.orderId)), { 'aria-label': t('shop.follow-name', { order: shortId(row.orderId) }) }),
     ...(CANCELLABLE.includes(String(row.status)) ? [cancelButton(t, say, row)] : []));
   /** @type {Record<string, Design>} */
   const designs = {

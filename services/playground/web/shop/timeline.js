@@ -1,8 +1,9 @@
 // What happened to one order, from the rows that it left behind.
 
+import { shortId } from '../pipeline/scene.js';
 import { post } from './api.js';
 import { button, element } from './element.js';
-import { messageOf, rowsOf, shortId } from './scene.js';
+import { messageOf, rowsOf } from './scene.js';
 import { CANCELLABLE, moment, status, time } from './values.js';
 
 /** @import { Happening, Row, Say, Snapshot, Translate } from './types.js' */

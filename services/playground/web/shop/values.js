@@ -1,11 +1,9 @@
 // How a value looks: ids, times, numbers, statuses.
 
+import { shortId } from '../pipeline/scene.js';
 import { element, pill } from './element.js';
 
 /** @import { Value } from './types.js' */
-
-/** Ids of version 7 begin with the time and look alike there; their ends differ. */
-const SHORT_ID = 8;
 
 /** Where an order may still be cancelled. */
 export const CANCELLABLE = ['PendingPublish', 'Published', 'Confirmed'];
@@ -23,8 +21,7 @@ export const TONES = {
 export function id(value) {
   if (value === null || value === '') return none();
   const text = String(value);
-  const short = text.length > SHORT_ID + 4 ? `…${text.slice(-SHORT_ID)}` : text;
-  return element('code', { title: text }, short);
+  return element('code', { title: text }, shortId(text));
 }
 
 /** @param {Value} value */
