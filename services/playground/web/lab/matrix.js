@@ -22,7 +22,8 @@ export class Matrix {
     this.#bar.ariaLabel = t('lab.runAll');
     this.cells = lab.rows.map((_, down) => lab.failures.map((_, across) => this.#cell(down, across)));
     const controls = lab.mode === 'live' ? [this.run, this.stop, this.#bar, this.#label] : [];
-    this.node = card('matrix', t, element('div', { class: 'lab-run-all' }, ...controls, this.#differ), element('div', { class: 'lab-scroll' }, this.#table()));
+    this.node = card('matrix', t, element('div', { class: 'lab-run-all' }, ...controls, this.#differ), element('div', { class: 'lab-scroll' }, this.#table()),
+      element('div', { class: 'lab-notes lab-soft' }, element('p', {}, t('lab.note.void')), element('p', {}, t('lab.note.claim'))));
   }
 
   /** @param {'POST' | 'DELETE'} method */

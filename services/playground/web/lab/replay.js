@@ -2,6 +2,7 @@
 
 import { Pipeline } from '../pipeline/pipeline.js';
 import { element } from '../shop/element.js';
+import { damageAt } from './damage.js';
 import { button, card } from './parts.js';
 import { drawSequence } from './sequence.js';
 import { actorName, listSteps, stepWords } from './steps.js';
@@ -16,6 +17,7 @@ export class Replay {
   at = 0;
   /** @type {number | undefined} */
   #timer;
+  #picture;
   #now = element('p', { dir: document.documentElement.dir });
   #slider = /** @type {HTMLInputElement} */ (element('input', { type: 'range', min: 1 }));
 
@@ -36,12 +38,23 @@ export class Replay {
     this.sequence = drawSequence(trace, t, pick);
     this.steps = listSteps(trace, t, pick, open);
     this.score = element('div', { class: 'lab-score' }, this.sequence.node, this.steps.node);
-    const picture = element('div', { class: 'lab-picture' });
+    const picture = this.#picture = element('div', { class: 'lab-picture' });
     // Time runs from left to right here, whatever the language.
-    const controls = element('div', { class: 'lab-controls', dir: 'ltr' }, this.back, this.play, this.next, this.#slider, this.#now);
+    const slider = element('span', { class: 'lab-slider' }, this.#slider);
+    const controls = element('div', { class: 'lab-controls', dir: 'ltr' }, this.back, this.play, this.next, slider, ...this.#damage(slider, pick), this.#now);
     this.node = card('replay', t, controls, picture, this.score);
     this.node.addEventListener('keydown', (event) => this.#key(event));
     this.pipeline = new Pipeline(picture, { t });
+  }
+
+  /** A mark on the slider where it went wrong, and the way there. @param {HTMLElement} slider @param {Pick} pick */
+  #damage(slider, pick) {
+    const at = damageAt(this.trace);
+    if (at === undefined) return [];
+    const mark = element('i', { 'data-verdict': this.trace.verdict });
+    mark.style.setProperty('--at', String(at / (this.trace.steps.length - 1)));
+    slider.append(mark);
+    return [button(this.context.t('lab.damage'), () => pick(at), { class: 'small', dir: document.documentElement.dir })];
   }
 
   /** @param {number} step @param {boolean} [animate] */
@@ -94,6 +107,7 @@ export class Replay {
 
   #start() {
     if (this.next.disabled) this.at = -1;
+    this.#picture.scrollIntoView({ block: 'nearest' });
     this.#timer = setInterval(() => this.#tick(), PACE);
     this.#drawPlay();
     this.#tick();

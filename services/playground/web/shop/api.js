@@ -7,6 +7,8 @@ import { t } from '../i18n/i18n.js';
 /** How often one request is sent when no service answers. */
 const ATTEMPTS = 5;
 const PAUSE_MILLISECONDS = 400;
+/** From here on somebody wants to know that it waits. */
+const SLOW_MILLISECONDS = 700;
 
 /** The answers of a gateway whose service is away: the same request may succeed in a moment. */
 const AWAY = [502, 503, 504];
@@ -16,19 +18,22 @@ const AWAY = [502, 503, 504];
  * a second cancel is refused.
  *
  * @param {string} path relative: the page may live under any path
- * @param {{body?: unknown, headers?: Record<string, string>, once?: boolean}} [request]
+ * @param {{method?: string, body?: unknown, headers?: Record<string, string>, once?: boolean, onWait?: (attempt: number) => void}} [request]
  * @returns {Promise<Answer>}
  */
-export async function post(path, { body, headers = {}, once = false } = {}) {
+export async function post(path, { method = 'POST', body, headers = {}, once = false, onWait } = {}) {
   const request = {
-    method: 'POST',
+    method,
     headers: body === undefined ? headers : { 'Content-Type': 'application/json', ...headers },
     body: body === undefined ? undefined : JSON.stringify(body),
   };
   for (let attempts = 1; ; attempts += 1) {
+    const slow = setTimeout(() => onWait?.(attempts), SLOW_MILLISECONDS);
     const response = await fetch(path, request).catch(() => null);
+    clearTimeout(slow);
     const away = response === null || AWAY.includes(response.status);
-    if (!away || once || attempts === ATTEMPTS) return { ...(await inWords(response)), attempts };
+    if (!away || once || attempts === ATTEMPTS) return { ...(await inWords(response)), status: response?.status ?? 0, attempts };
+    onWait?.(attempts + 1);
     await new Promise((resume) => setTimeout(resume, PAUSE_MILLISECONDS));
   }
 }

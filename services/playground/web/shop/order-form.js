@@ -33,12 +33,18 @@ export function orderForm(t) {
     event.preventDefault();
     const times = Number(event.submitter?.dataset.times ?? 1);
     if (times > 1) say('wait', t('shop.placing', { n: times }));
-    report(await Promise.all(Array.from({ length: times }, place)));
+    report(await Promise.all(Array.from({ length: times }, (_, at) => place(at === 0 ? waiting : undefined))));
   });
   return { parts: [form, result], offer: lines.offer, say, isBack, end: steady.stop };
 
-  function place() {
-    return post('api/orders', { body: { customerId: draft.customerId, lines: lines.values() }, headers: { 'Idempotency-Key': idempotencyKey() } });
+  /** @param {number} n */
+  function waiting(n) {
+    say('wait', t('shop.waiting', { n }));
+  }
+
+  /** @param {(attempt: number) => void} [onWait] */
+  function place(onWait) {
+    return post('api/orders', { onWait, body: { customerId: draft.customerId, lines: lines.values() }, headers: { 'Idempotency-Key': idempotencyKey() } });
   }
 
   /** @param {Answer[]} answers */

@@ -4,7 +4,7 @@ import { shortId } from '../pipeline/scene.js';
 import { button, element } from './element.js';
 import { TableView } from './table-view.js';
 import { cancelButton } from './timeline.js';
-import { CANCELLABLE, id, number, status, text, time } from './values.js';
+import { CANCELLABLE, id, lines, number, status, text, time } from './values.js';
 
 /** @import { Column, Design, Row, Say, Table, Translate } from './types.js' */
 
@@ -27,18 +27,19 @@ const inbox = (title) => ({ title, key: 'messageId', columns: [column('message',
 
 /** @param {Translate} t @param {Say} say @param {(order: string) => void} follow */
 export function tables(t, say, follow) {
+  const ordered = column('lines', (value) => lines(value, t), 'wide')();
   /** @param {Row} row */
   const actions = (row) => element('div', { class: 'row' },
     button(t('shop.follow'), () => follow(String(row.orderId)), { 'aria-label': t('shop.follow-name', { order: shortId(row.orderId) }) }),
     ...(CANCELLABLE.includes(String(row.status)) ? [cancelButton(t, say, row)] : []));
   /** @type {Record<string, Design>} */
   const designs = {
-    orders: { title: 'orders.orders', key: 'orderId', columns: [order('orderId'), state, words('customer', 'customerId'), words('lines'),
+    orders: { title: 'orders.orders', key: 'orderId', columns: [order('orderId'), state, words('customer', 'customerId'), ordered,
       at('updated', 'updatedAt'), { label: 'action', kind: 'action', show: actions }] },
     ordersOutbox: outbox('orders.outbox_messages'),
     ordersInbox: inbox('orders.inbox_messages'),
     inventoryInbox: inbox('inventory.inbox_messages'),
-    reservations: { title: 'inventory.reservations', key: 'orderId', columns: [order('orderId'), state, words('lines'), at('updated', 'updatedAt')] },
+    reservations: { title: 'inventory.reservations', key: 'orderId', columns: [order('orderId'), state, ordered, at('updated', 'updatedAt')] },
     stock: { title: 'inventory.stock_items', key: 'sku', columns: [words('sku'), count('on hand', 'onHand'), count('reserved'), count('available')] },
     inventoryOutbox: outbox('inventory.outbox_messages'),
     parked: { title: 'parked_messages', key: 'parkedId', columns: [column('consumer', text)(), column('message', id)('messageId'), type,

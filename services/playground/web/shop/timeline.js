@@ -3,22 +3,27 @@
 import { shortId } from '../pipeline/scene.js';
 import { post } from './api.js';
 import { button, element } from './element.js';
+import { refusals } from './refusal.js';
 import { messageOf, rowsOf } from './scene.js';
-import { CANCELLABLE, moment, status, time } from './values.js';
+import { CANCELLABLE, lines, moment, status, time } from './values.js';
 
 /** @import { Happening, Row, Say, Snapshot, Translate } from './types.js' */
 
 /** @param {Translate} t @param {Say} say */
 export function timeline(t, say) {
   const place = element('div', { class: 'timeline', id: 'timeline' });
+  const refusal = refusals(t, say);
   let drawn = '';
+  let again = () => {};
   return { place, show };
 
   /** @param {Snapshot} snapshot @param {string | null} orderId */
   function show(snapshot, orderId) {
+    again = () => show(snapshot, orderId);
     const order = rowsOf(snapshot, 'orders').find((row) => row.orderId === orderId);
     const events = orderId === null ? [] : eventsOf(snapshot, orderId);
-    const now = JSON.stringify([orderId, order, events, snapshot.lab]);
+    const why = order?.status === 'Rejected' ? refusal.of(String(orderId), () => again()) : undefined;
+    const now = JSON.stringify([orderId, order, events, snapshot.lab, why]);
     if (now === drawn) return;
     drawn = now;
     if (!order) {
@@ -26,7 +31,7 @@ export function timeline(t, say) {
       return;
     }
     const focused = /** @type {HTMLElement | null} */ (place.querySelector(':focus'))?.dataset.act;
-    place.replaceChildren(head(order), element('ol', {}, ...events.map((event) => entry(event, events[0], Boolean(snapshot.lab)))));
+    place.replaceChildren(head(order), element('ol', {}, ...events.map((event) => entry(event, events[0], Boolean(snapshot.lab), why?.reason))), ...refusal.remedy(why, snapshot));
     if (focused) /** @type {HTMLElement | null} */ (place.querySelector(`[data-act="${focused}"]`))?.focus();
   }
 
@@ -34,14 +39,15 @@ export function timeline(t, say) {
   function head(order) {
     const actions = CANCELLABLE.includes(String(order.status)) ? [cancelButton(t, say, order, 'cancel')] : [];
     return element('div', { class: 'row' }, element('code', { title: String(order.orderId), dir: 'ltr' }, shortId(order.orderId)), status(order.status),
-      element('span', { class: 'facts' }, element('bdi', {}, String(order.customerId)), ' · ', element('bdi', { dir: 'ltr' }, String(order.lines ?? ''))), ...actions);
+      element('span', { class: 'facts' }, element('bdi', {}, String(order.customerId)), ' · ', lines(order.lines, t)), ...actions);
   }
 
-  /** @param {Happening} event @param {Happening} first @param {boolean} lab */
-  function entry({ at, what, message }, first, lab) {
+  /** @param {Happening} event @param {Happening} first @param {boolean} lab @param {string} [reason] */
+  function entry({ at, what, message }, first, lab, reason) {
+    const told = `shop.event.${what === 'stock-Rejected' && reason ? `stock-${reason}` : what}`;
     const since = moment(at) - moment(first.at);
     const again = lab && message ? [button(t('shop.redeliver'), () => redeliver(message), { 'data-act': message, 'aria-label': t('shop.redeliver-name', { name: shortId(message) }) })] : [];
-    return element('li', {}, time(at), element('span', { class: 'facts' }, since > 0 ? t('shop.after', { n: since }) : ''), element('span', {}, t(`shop.event.${what}`)), ...again);
+    return element('li', {}, time(at), element('span', { class: 'facts' }, since > 0 ? t('shop.after', { n: since }) : ''), element('span', {}, t(told)), ...again);
   }
 
   /** @param {string} message */

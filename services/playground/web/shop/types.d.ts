@@ -27,7 +27,10 @@ export type Connection = 'connecting' | 'open' | 'lost';
 
 export type FieldError = { field: string; message: string };
 /** `problem` is empty where it is ok. */
-export type Answer = { ok: boolean; body: any; problem: string; errors: FieldError[]; attempts: number };
+export type Answer = { ok: boolean; body: any; problem: string; errors: FieldError[]; attempts: number; status: number };
+
+/** Why an order was refused. */
+export type Rejection = { reason: string; shortages: { sku: string; requested: number; available: number }[] };
 
 /** Says what came of an action. */
 export type Say = (tone: 'good' | 'bad' | 'wait', words: string, errors?: FieldError[]) => void;

@@ -3,7 +3,9 @@
 import { shortId } from '../pipeline/scene.js';
 import { element, pill } from './element.js';
 
-/** @import { Value } from './types.js' */
+/** @import { Translate, Value } from './types.js' */
+
+const MOST_LINES = 3;
 
 /** Where an order may still be cancelled. */
 export const CANCELLABLE = ['PendingPublish', 'Published', 'Confirmed'];
@@ -50,6 +52,15 @@ export function text(value) {
 }
 
 const wholeNumbers = new Intl.NumberFormat('en');
+
+/** The lines of an order, the first few of them. @param {Value} value @param {Translate} t */
+export function lines(value, t) {
+  if (value === null || value === '') return none();
+  const all = String(value).split(', ');
+  const rest = all.length - MOST_LINES;
+  const seen = all.slice(0, MOST_LINES).map((line) => element('bdi', { class: 'line', dir: 'ltr' }, line));
+  return element('span', { class: 'order-lines', title: rest > 0 ? String(value) : null }, ...seen, ...(rest > 0 ? [t('shop.more-lines', { n: rest })] : []));
+}
 
 /** @param {Value} value */
 export function number(value) {

@@ -34,6 +34,7 @@ export default flat('lab', {
   forward: 'Step forward',
   play: 'Play',
   pause: 'Pause',
+  damage: 'To the moment it went wrong',
   at: 'Step {n} of {of}',
   sequence: 'Sequence diagram',
   steps: 'Steps',
@@ -41,6 +42,10 @@ export default flat('lab', {
   copy: 'Copy',
   copied: 'Copied',
   matrix: ['Every protection is necessary', 'Each cell is the verdict of a real run. Choose one to replay it.'],
+  note: {
+    void: 'void: with these switches there is nothing that this failure could strike.',
+    claim: 'Claim without lock does no harm while the inbox holds: it drops what two relays send twice. See the row with both mistakes.',
+  },
   runAll: 'Run all',
   stop: 'Stop',
   progress: '{done} of {total} runs',
