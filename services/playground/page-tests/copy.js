@@ -16,6 +16,10 @@ export function copy(visit, written) {
     await page.locator('.lab-result pre', { hasText: 'crash-before-mark' }).waitFor();
   }, { url }));
 
+  test('it opens the lab first', () => visit('', async (page) => {
+    await page.locator('main[data-view="lab"] .lab-run').waitFor();
+  }, { url }));
+
   test('every cell of the matrix has its verdict', () => visit('#/lab', async (page) => {
     await page.locator('[role="gridcell"][data-verdict="lost"]').first().waitFor();
     assert.ok(await page.getByRole('gridcell').count() >= 270);
@@ -34,7 +38,7 @@ export function copy(visit, written) {
     await first.locator('.guide-outcome', { hasText: 'As predicted. Reservations in this run: 0.' }).waitFor();
   }, { url }));
 
-  test('the shop says that this is a copy, in both languages, and asks for no live shop', () => visit('', async (page) => {
+  test('the shop says that this is a copy, in both languages, and asks for no live shop', () => visit('#/shop', async (page) => {
     await page.locator('.banner', { hasText: 'cargo run' }).waitFor();
     await page.getByRole('button', { name: 'فارسی' }).click();
     await page.locator('html[lang="fa"] .banner', { hasText: 'cargo run' }).waitFor();

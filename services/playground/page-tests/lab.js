@@ -82,7 +82,7 @@ export function lab(visit) {
   test('the picture of a replay shows what was taken twice', () => visit('#/lab?preset=outbox-only&failure=crash-before-mark', async (page) => {
     await run(page);
     await page.locator('.lab-steps li').last().getByRole('button').click();
-    await page.locator('.lab-picture [aria-label^="KEYBOARD 2 of"]').waitFor();
+    await page.locator('.lab-picture [aria-label="KEYBOARD 2 · taken twice"]').waitFor();
     await page.locator('.lab-picture [aria-label="order-1 × 2"]').waitFor();
   }));
 

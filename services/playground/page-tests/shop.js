@@ -52,11 +52,11 @@ export function shop(visit) {
   }));
 
   test('without a broker an order is accepted and waits; with the broker it is confirmed', () => visit('#/shop', async (page) => {
-    await click(page, 'Stop: broker');
+    await click(page, 'Stop the broker');
     await process(page, 'broker', 'stopped').waitFor();
     const id = await placeOrder(page);
     await order(page, id, 'PendingPublish').waitFor();
-    await click(page, 'Start: broker');
+    await click(page, 'Start the broker');
     await order(page, id, 'Confirmed').waitFor();
   }));
 

@@ -49,7 +49,7 @@ export default {
   'pipeline.unacked': 'unacked',
   'pipeline.no-id': 'no message id',
   'pipeline.stock': '{reserved} of {all} reserved',
-  'pipeline.stock-again': '{reserved} of {all}: taken twice',
+  'pipeline.stock-again': '{reserved} · taken twice',
   'pipeline.counter.backlog': 'waiting in outboxes',
   'pipeline.counter.duplicates': 'duplicates dropped',
   'pipeline.counter.dead': 'dead in outboxes',

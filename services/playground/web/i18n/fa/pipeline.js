@@ -49,7 +49,7 @@ export default {
   'pipeline.unacked': 'بدون ack',
   'pipeline.no-id': 'بدون شناسه',
   'pipeline.stock': '{reserved} از {all} رزرو',
-  'pipeline.stock-again': '{reserved} از {all}: دو بار رزرو',
+  'pipeline.stock-again': '{reserved} · دو بار رزرو',
   'pipeline.counter.backlog': 'منتظر در صندوق‌های خروجی',
   'pipeline.counter.duplicates': 'تکراریِ دورریخته',
   'pipeline.counter.dead': 'مرده در صندوق‌های خروجی',
