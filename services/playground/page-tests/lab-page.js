@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { eventually } from './eventually.js';
 
-/** @import { Page } from 'playwright-core' */
+/** @import { Locator, Page } from 'playwright-core' */
 
 /** Runs what is chosen and returns the verdict. @param {Page} page */
 export async function run(page) {
@@ -29,4 +29,12 @@ export function step(page) {
 /** Waits until screen readers have been told. @param {Page} page @param {RegExp} words */
 export function announced(page, words) {
   return eventually(async () => assert.match(String(await page.locator('#announcer').textContent()), words));
+}
+
+/** Whether all of it is on the screen. @param {Locator} place */
+export function isInSight(place) {
+  return place.evaluate((node) => {
+    const { top, bottom } = node.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight;
+  });
 }

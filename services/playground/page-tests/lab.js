@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { announced, chooseFailure, run, step, verdict } from './lab-page.js';
+import { eventually } from './eventually.js';
+import { announced, chooseFailure, isInSight, run, step, verdict } from './lab-page.js';
 
 const EXPERIMENTS = [
   ['naive', 'crash-after-commit', 'LOST (zombie record)'],
   ['outbox-only', 'crash-before-mark', 'DUPLICATED'],
 ];
+
+const TAKEN_TWICE = '.lab-picture [aria-label="KEYBOARD 2 · taken twice"]';
 
 /** @param {import('./browser.js').Visit} visit */
 export function lab(visit) {
@@ -14,6 +17,46 @@ export function lab(visit) {
       assert.equal(await run(page), words);
     }));
   }
+
+  test('the shop leads to two experiments that run at once, and their verdicts are in sight', () => visit('#/shop', async (page) => {
+    for (const [link, words] of [['Lose an order', 'LOST'], ['Reserve twice', 'DUPLICATED']]) {
+      await page.getByRole('link', { name: link }).click();
+      await verdict(page, words);
+      await eventually(async () => assert.ok(await isInSight(page.locator('.lab-verdict'))));
+      await page.goBack();
+      await page.locator('main[data-view="shop"] .intro').waitFor();
+    }
+  }, { viewport: { width: 360, height: 800 } }));
+
+  test('back leads to the run before, and the link of the lab to the last one', () => visit('#/lab', async (page) => {
+    await page.locator('[data-key="lab.begin"]').click();
+    await verdict(page, 'LOST');
+    await page.locator('[data-key="lab.begin2"]').click();
+    await verdict(page, 'DUPLICATED');
+    await page.goBack();
+    await verdict(page, 'LOST');
+    await page.locator('[data-view-link="shop"]').click();
+    await page.locator('main[data-view="shop"] .intro').waitFor();
+    await page.locator('[data-view-link="lab"]').click();
+    await verdict(page, 'LOST');
+  }));
+
+  test('one button leads to the moment it went wrong', () => visit('#/lab?without=no-inbox&failure=crash-before-mark', async (page) => {
+    await run(page);
+    await page.getByRole('button', { name: 'To the moment it went wrong' }).click();
+    await page.locator(TAKEN_TWICE).waitFor();
+    await page.getByRole('button', { name: 'Step back' }).click();
+    await page.locator(TAKEN_TWICE).waitFor({ state: 'detached' });
+  }));
+
+  test('a switch says what its protection does, and what its mistake does', () => visit('#/lab?without=no-inbox', async (page) => {
+    const inbox = page.locator('.lab-switches li', { has: page.getByRole('switch', { name: 'Inbox', exact: true }) });
+    await inbox.getByText('A second delivery has a second effect.').waitFor();
+    await inbox.getByRole('link', { name: 'take_again.rs' }).waitFor();
+    await inbox.getByRole('switch').click();
+    await inbox.getByText('A second delivery has no effect.').waitFor();
+    assert.equal(await inbox.getByRole('link').count(), 0);
+  }));
 
   test('all protections and each failure: EXACTLY ONE EFFECT', (t) => visit('#/lab?preset=all', async (page) => {
     const options = page.locator('.lab-failure option');
@@ -82,7 +125,8 @@ export function lab(visit) {
   test('the picture of a replay shows what was taken twice', () => visit('#/lab?preset=outbox-only&failure=crash-before-mark', async (page) => {
     await run(page);
     await page.locator('.lab-steps li').last().getByRole('button').click();
-    await page.locator('.lab-picture [aria-label="KEYBOARD 2 · taken twice"]').waitFor();
+    await page.locator(TAKEN_TWICE).waitFor();
+    await page.locator('.lab-steps li', { hasText: 'takes the stock a second time' }).waitFor();
     await page.locator('.lab-picture [aria-label="order-1 × 2"]').waitFor();
   }));
 

@@ -25,6 +25,21 @@ export function shop(visit) {
     await tableRow(page, 'reservations', id, 'Released').waitFor();
   }));
 
+  test('a refusal says why, and that it is right where stock is short', () => visit('#/shop', async (page) => {
+    await stockIsKnown(page);
+    await page.locator('[name="lines[0].sku"]').selectOption('LIMITED');
+    await page.locator('[name="lines[0].quantity"]').fill('50');
+    await placeOrder(page);
+    await page.locator('#timeline', { hasText: 'Refused: not enough stock' }).waitFor();
+    await page.locator('#timeline', { hasText: 'Refusing is the right answer' }).waitFor();
+    await page.evaluate(() => fetch('api/orders', {
+      method: 'POST', headers: { 'Content-Type': 'application/json', 'Idempotency-Key': crypto.randomUUID() },
+      body: JSON.stringify({ customerId: 'c-42', lines: ['A', 'B', 'C', 'D', 'E'].map((sku) => ({ sku: `NO-SUCH-${sku}`, quantity: 1 })) }),
+    }));
+    await page.locator('#timeline', { hasText: 'Refused: there is no such SKU' }).waitFor();
+    await page.locator('#timeline', { hasText: '2 more' }).waitFor();
+  }));
+
   test('a relay that is killed while orders flow leaves a backlog, is started again, and the backlog ends', () => visit('#/shop', async (page) => {
     await stockIsKnown(page);
     await page.locator('#rate').fill('25');
