@@ -16,7 +16,7 @@ async fn is_let_through(what: &str, request: RequestBuilder) {
 }
 
 /// Calls that change something.
-const CHANGES: [&str; 7] = [
+const CHANGES: [&str; 9] = [
     "/api/orders",
     "/api/stock/MOUSE",
     "/api/processes/orders-relay/kill",
@@ -24,6 +24,8 @@ const CHANGES: [&str; 7] = [
     "/api/poison",
     "/api/messages/01a22d9d-4680-713e-b1c5-ecef9d158a5d/redeliver",
     "/api/outbox/orders/retry",
+    "/api/lab/runs",
+    "/api/lab/matrix",
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,6 +75,8 @@ async fn the_page_alone_lends_its_token_by_names_that_it_was_told_and_by_this_ma
     }
     let kill = page.request(Method::POST, "/api/processes/orders-relay/kill");
     is_refused("a kill by another name", kill.header("Host", "evil.example")).await;
+    let matrix = page.request(Method::POST, "/api/lab/matrix");
+    is_refused("an experiment by another name", matrix.header("Host", "evil.example")).await;
     let order = page.request(Method::POST, "/api/orders").json(&order_of(&[("MOUSE", 1)]));
     is_refused("another page's order", order.header("Origin", "http://evil.example")).await;
     assert_eq!(shop.api(Part::OrdersRelay).get("/health/live").await.0, StatusCode::OK);
