@@ -33,7 +33,13 @@ export function refusals(t, say) {
   /** @param {Rejection | undefined} rejection @param {Snapshot} snapshot */
   function remedy(rejection, snapshot) {
     if (rejection?.reason !== 'OutOfStock') return [];
-    const more = mayRestock ? rejection.shortages.map(({ sku, requested }) => button(t('shop.restock', { sku }), () => restock(sku, requested, snapshot), { 'data-act': `restock-${sku}` })) : [];
+    const more = mayRestock ? rejection.shortages.map(({ sku, requested }) => {
+      const offer = button(t('shop.restock', { sku }), async () => {
+        await restock(sku, requested, snapshot);
+        if (!mayRestock) offer.remove();
+      }, { 'data-act': `restock-${sku}` });
+      return offer;
+    }) : [];
     return [element('div', { class: 'row' }, element('p', { class: 'say', 'data-tone': 'good' }, t('shop.sold-out')), ...more)];
   }
 
