@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, header};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get};
+use axum::routing::{any, get, put};
 use service_kit::Problem;
 use tokio_util::sync::CancellationToken;
 
@@ -111,7 +111,7 @@ pub(crate) fn router(
         .route("/api/orders", any(to_orders))
         .route("/api/orders/{*path}", any(to_orders))
         .route("/api/stock", any(to_inventory))
-        .route("/api/stock/{*path}", any(to_inventory))
+        .route("/api/stock/{sku}", get(to_inventory))
         .with_state(services.clone());
     let mut pages = Router::new();
     for (path, text) in FILES {
@@ -129,9 +129,10 @@ pub(crate) fn router(
         .layer(map_response(with_policy))
 }
 
-/// Dead and parked messages: the page lends its token.
+/// Dead and parked messages, and the stock: the page lends its token.
 fn admin_calls(services: Services) -> Router {
     Router::new()
+        .route("/api/stock/{sku}", put(set_stock))
         .route("/api/outbox/{owner}", any(to_outbox))
         .route("/api/outbox/{owner}/{*path}", any(to_outbox))
         .route("/api/parked/{owner}", any(to_parked))
@@ -174,6 +175,18 @@ async fn to_inventory(
 ) -> Result<Response, Problem> {
     let path = after(&request, "/api");
     services.forward(&services.places.inventory, &path, request).await
+}
+
+/// Without a token of its own the page passes the call on as it came.
+async fn set_stock(
+    State(services): State<Services>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let path = after(&request, "/api");
+    match services.has_token() {
+        true => services.forward_as_admin(&services.places.inventory, &path, request).await,
+        false => services.forward(&services.places.inventory, &path, request).await,
+    }
 }
 
 /// `/api/outbox/orders/…` becomes `/admin/outbox/…` of the relay of orders.
