@@ -4,6 +4,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use test_kit::eventually;
+
 /// Which program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
@@ -129,6 +131,25 @@ impl Process {
     pub fn signal(&self, name: &str) {
         let status = Command::new("kill").args(["-s", name, &self.pid().to_string()]).status();
         assert!(status.expect("kill runs").success());
+    }
+
+    /// Stops it, and returns when each of its threads has stopped: on a busy machine that takes a
+    /// moment, in which it goes on working.
+    pub async fn freeze(&self) {
+        self.signal("STOP");
+        eventually("every thread has stopped", async || self.threads_have_stopped()).await;
+    }
+
+    /// As Linux tells it. Elsewhere there is no such folder, and nothing to wait for.
+    fn threads_have_stopped(&self) -> bool {
+        let Ok(threads) = std::fs::read_dir(format!("/proc/{}/task", self.pid())) else {
+            return true;
+        };
+        let mut stats = threads
+            .flatten()
+            .filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok());
+        // The state stands after the name, which is in brackets.
+        stats.all(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')))
     }
 }
 

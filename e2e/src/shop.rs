@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::process::{Command, Output, Stdio};
 
-use database::Dialect;
+use database::{Dialect, begin_write};
 use migrations::Database;
 use reqwest::StatusCode;
 use sea_orm::{ConnectionTrait, DatabaseConnection};
@@ -288,6 +288,15 @@ impl Shop {
     pub async fn reserved(&self, sku: &str) -> i64 {
         let (_, item) = self.inventory().get(&format!("/stock/{sku}")).await;
         item["reserved"].as_i64().expect("a number")
+    }
+
+    /// Whether nobody keeps the orders database's write lock: SQLite has one, and a process that is
+    /// frozen in mid-write keeps it.
+    pub async fn orders_can_be_written(&self) -> bool {
+        match begin_write(&self.orders_db).await {
+            Ok(tx) => tx.rollback().await.is_ok(),
+            Err(_) => false,
+        }
     }
 
     /// Takes the broker away.

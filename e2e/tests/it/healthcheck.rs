@@ -50,7 +50,7 @@ async fn a_healthcheck_of_a_process_that_is_not_ready_names_the_check_that_fails
 
 async fn a_healthcheck_of_a_frozen_process_does_not_wait_for_ever(mut shop: Shop) {
     let service = shop.process(Part::Orders);
-    service.signal("STOP");
+    service.freeze().await;
     let (code, says) = service.healthcheck();
     service.signal("CONT");
     assert_eq!(code, Some(1));

@@ -123,7 +123,7 @@ async fn try_to_stop(shop: &Shop, relays: &[Process]) -> Option<usize> {
         if claims(shop, relay).await == 0 {
             continue;
         }
-        relay.signal("STOP");
+        relay.freeze().await;
         if nothing_is_under_way(shop, relay).await && claims(shop, relay).await > 0 {
             return Some(number);
         }

@@ -36,7 +36,11 @@ async fn a_relay_that_was_frozen_past_its_lease_changes_nothing(mut shop: Shop) 
         eventually("it has a claim", || async { shop.count(&shop.orders_db, claimed).await == 1 })
             .await;
     }
-    shop.process(Part::OrdersRelay).signal("STOP");
+    shop.process(Part::OrdersRelay).freeze().await;
+    while !shop.orders_can_be_written().await {
+        shop.process(Part::OrdersRelay).signal("CONT");
+        shop.process(Part::OrdersRelay).freeze().await;
+    }
     outage.end().await;
     let _second = shop.start_another(Part::OrdersRelay, &[]);
     shop.order_becomes(&id, "Confirmed").await;
