@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The failures are files in `scenarios/`; the playground and the tests on PostgreSQL and RabbitMQ run the
-//! same ones. Nothing is timed: at each crash point a process asks the [`gate`] and waits for its answer,
+//! same ones. Nothing is timed: at each crash point a process asks a gate and waits for its answer,
 //! and meanwhile the lab reads every table. Those readings are the trace.
 
 pub mod catalogue;
