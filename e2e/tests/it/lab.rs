@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use e2e::{ServerSites, shop_binary};
 use lab::{Catalogue, EmbeddedSites, Experiment, Lab, Pace, Sites, Trace, Verdict, matrix};
+use sea_orm::{ConnectionTrait, DbBackend, Statement};
 
 /// Experiments at the same time: they wait most of the time.
 const AT_ONCE: usize = 3;
@@ -114,6 +115,31 @@ async fn a_relay_killed_before_its_mark_publishes_twice_and_only_the_inbox_makes
         };
         assert_eq!(passes("C8"), 2, "{}", story(&trace));
     }
+}
+
+/// A message that was acknowledged too soon is in no queue and, until the commit, in no table. Here the
+/// commit has to wait for somebody else's lock, far longer than a silence that ends a run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_does_not_end_while_a_message_is_in_nobodys_table_yet() {
+    let experiment = Experiment::new("ack-before-commit", "none").expect("an experiment");
+    let site = EmbeddedSites::default().fresh().await.expect("a site");
+    let orders = test_kit::connect(site.orders_url()).expect("a pool");
+    let inventory = test_kit::connect(site.inventory_url()).expect("a pool");
+    let lock = async {
+        let placed = async || {
+            let found = orders
+                .query_all_raw(Statement::from_string(DbBackend::Sqlite, "SELECT id FROM orders"));
+            !found.await.expect("rows").is_empty()
+        };
+        test_kit::eventually("an order", placed).await;
+        let tx = database::begin_write(&inventory).await.expect("the lock");
+        tokio::time::sleep(Pace::quick().quiet * 5).await;
+        tx.rollback().await.expect("the lock is given back");
+    };
+    let lab = Lab { program: shop_binary(), pace: Pace::quick() };
+    let (trace, ()) = tokio::join!(lab.run(&*site, &experiment), lock);
+    let trace = trace.expect("a run");
+    assert_eq!(trace.verdict, Verdict::ExactlyOneEffect, "{}", story(&trace));
 }
 
 #[test]
