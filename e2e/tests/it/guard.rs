@@ -75,6 +75,14 @@ async fn the_page_alone_lends_its_token_by_names_that_it_was_told_and_by_this_ma
     }
     let kill = page.request(Method::POST, "/api/processes/orders-relay/kill");
     is_refused("a kill by another name", kill.header("Host", "evil.example")).await;
+    let stock = |host: &str| {
+        let set = page.request(Method::PUT, "/api/stock/MOUSE").header("Host", host);
+        set.json(&serde_json::json!({"onHand": 7}))
+    };
+    is_refused("a stock by another name", stock("evil.example")).await;
+    let set = stock("127.0.0.1:8090").send().await.expect("an answer");
+    assert_eq!(set.status(), StatusCode::OK);
+    assert_eq!(page.get("/api/stock/MOUSE").await.1["onHand"], 7);
     let matrix = page.request(Method::POST, "/api/lab/matrix");
     is_refused("an experiment by another name", matrix.header("Host", "evil.example")).await;
     let order = page.request(Method::POST, "/api/orders").json(&order_of(&[("MOUSE", 1)]));
