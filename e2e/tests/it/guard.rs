@@ -64,6 +64,25 @@ async fn page_with_token(shop: &Shop, more: &[(&'static str, &str)]) -> Process 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_answer_of_the_pages_server_has_a_strict_content_security_policy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shop = Embedded::open(folder.path(), &[]);
+    let embedded = shop.api(10);
+    let elsewhere = Shop::open(Backing::Embedded).await;
+    let running = page_with_token(&elsewhere, &[]).await;
+    let alone = Api::new(running.url());
+    let source = "/source/shared/outbox/src/batch.rs";
+    for page in [embedded, alone] {
+        for path in ["/", "/app.js", "/lab.json", source, "/guide/fa/1.html", "/nothing"] {
+            let answer = page.request(Method::GET, path).send().await.expect("an answer");
+            let policy = answer.headers().get("content-security-policy");
+            let policy = policy.map(|policy| policy.to_str().expect("text").to_owned());
+            assert!(policy.is_some_and(|it| it.contains("default-src 'none'")), "{path}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_page_alone_lends_its_token_by_names_that_it_was_told_and_by_this_machines_own() {
     let shop = Shop::open(Backing::Embedded).await;
     let running = page_with_token(&shop, &[("PAGE_HOSTS", "shop.example,other.example")]).await;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use database::PoolSettings;
 use sea_orm::DatabaseConnection;
 use service_kit::tasks::Tasks;
@@ -21,6 +21,7 @@ pub use settings::{Invocation, PageSettings};
 use crate::broker::Broker;
 use crate::guard::{Hosts, known_host, same_origin};
 use crate::live::Live;
+use crate::page::with_policy;
 use crate::process_view::{ProcessView, State};
 use crate::services::Services;
 use crate::snapshot::Sources;
@@ -82,7 +83,7 @@ async fn serve(settings: PageSettings) -> anyhow::Result<()> {
             router.merge(trouble::router(trouble).layer(from_fn_with_state(hosts, known_host)));
     }
     let router = router.merge(health.router()).layer(from_fn(same_origin));
-    let router = router.layer(CompressionLayer::new());
+    let router = router.layer(map_response(with_policy)).layer(CompressionLayer::new());
     server::announce(&listener, "the page");
     tasks.beside(server::serve(listener, router, shutdown)).await
 }

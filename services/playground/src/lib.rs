@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use database::PoolSettings;
 use service_kit::settings::loopback;
 use service_kit::{program, server, telemetry};
@@ -107,7 +107,7 @@ fn page(
     let router = router.merge(lab::router(lab::lab()?, shutdown.clone()));
     let router = router.merge(health.router());
     let router = router.layer(from_fn(same_origin)).layer(from_fn_with_state(hosts, known_host));
-    Ok(router.layer(CompressionLayer::new()))
+    Ok(router.layer(map_response(page::with_policy)).layer(CompressionLayer::new()))
 }
 
 /// Creates or updates the tables of both databases. Waits for servers that are not there yet.

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, header};
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, put};
 use service_kit::Problem;
@@ -126,7 +126,6 @@ pub(crate) fn router(
         .route("/api/live", get(async move || live.clone().stream(shutdown.clone())))
         .merge(api)
         .merge(admin_calls(services).layer(from_fn_with_state(hosts, known_host)))
-        .layer(map_response(with_policy))
 }
 
 /// Dead and parked messages, and the stock: the page lends its token.
@@ -153,7 +152,8 @@ fn text<T: IntoResponse>(media_type: &'static str, text: T) -> impl IntoResponse
     ([(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "no-cache")], text)
 }
 
-async fn with_policy(mut response: Response) -> Response {
+/// For every answer of the page's server, whoever's file it is.
+pub(crate) async fn with_policy(mut response: Response) -> Response {
     response
         .headers_mut()
         .insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
